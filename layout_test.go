@@ -35,7 +35,7 @@ type row struct {
 // the commit says why.
 var table = []row{
 	{15, "cmd/agentmux", "*"}, // wires everything but the packages of tests
-	{13, "cmd/internal/daemon", "bot bot/account bot/admission bot/claim bot/config bot/host bot/intake bot/metrics bot/report bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/sight ghsync/transport" +
+	{13, "cmd/internal/daemon", "internal/footprint bot bot/account bot/admission bot/claim bot/config bot/host bot/intake bot/metrics bot/report bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/sight ghsync/transport" +
 		" internal/document internal/durable internal/redact orchestrator/session workflows"}, // wires the bot with what the commands find; says what is missing as doctor does
 	{14, "cmd/internal/job", "bot/account bot/claim bot/config bot/ear bot/host bot/orphan bot/project bot/report bot/request bot/tenure cmd/internal/console cmd/internal/daemon cmd/internal/doctor cmd/internal/exit cmd/internal/show cmd/internal/site" +
 		" ghsync ghsync/dispatch ghsync/markdown internal/agent/signal internal/durable internal/sanitize orchestrator orchestrator/engine orchestrator/session orchestrator/story orchestrator/watch workflows"}, // a job is the bot of one issue: it adds what the runner gives and hears; doctor is told the same; its sweep starts a job for what a job takes
@@ -136,7 +136,7 @@ var table = []row{
 	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize internal/document"}, // sanitize folds names that look alike; the table of paths is a document
 	{2, "ghsync/joblog", "ghsync/transport"},                                                        // apart from transport: what speaks with another host has no way to a token
 	{2, "ghsync/installation", "ghsync/transport internal/redact"},                                  // of an App: the transport keeps its tokens, and knows no key
-	{1, "ghsync/transport", "internal/ratelimit internal/redact internal/turnstile"},                // knows addresses and tokens, and nothing of issues
+	{1, "ghsync/transport", "internal/ratelimit internal/redact internal/skew internal/turnstile"},  // knows addresses and tokens, and nothing of issues
 	{1, "ghsync/markdown", "internal/redact internal/sanitize"},                                     // of the mirror and of the pull request; a commit's message is made harmless by it, too
 	{1, "workflows/artifact", "workflows internal/document"},                                        // above the definitions: a review is of a role, the context shows the phases
 	{0, "workflows", "workflows/agents workflows/prompt internal/document"},                         // a definition is checked with the prompts it names, and may carry a team
@@ -160,6 +160,8 @@ var table = []row{
 	{-1, "internal/durable", "internal/crash"},
 	{1, "internal/durable/powertest", "internal/durable"}, // the disk whose power is cut, for the tests of all who write through durable
 	{0, "internal/redact", ""},
+	{0, "internal/footprint", ""}, // the memory of a process that lives long: the system is asked for it here alone
+	{0, "internal/skew", ""},      // what time it is at a server, for all that is as old as its clock says
 	{0, "internal/ratelimit", ""}, // what GitHub says of its limits: pure, so that each way of saying it is a line of a table
 	{0, "internal/turnstile", ""}, // who waits is let in by rank: requests in the transport, pollers in the intake
 	{0, "internal/shield", ""},    // below agent and host: both sides of what goes over a socket

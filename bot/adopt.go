@@ -2,7 +2,6 @@ package bot
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/inbox"
-	"github.com/agentmux/agentmux/bot/orphan"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -51,25 +49,18 @@ func (r *repository) adopt(ctx context.Context) error {
 }
 
 // mislay takes a claim that belongs to nothing here. Of a session that had begun its issue is told that
-// it ends; a request is judged once more when its claim is given back. A session that cannot be read,
-// as one of a newer version, is left as it is.
+// it ends; a request is judged once more. A session that cannot be read, as one of a newer version, is left
+// as it is.
 func (r *repository) mislay(ctx context.Context, held claim.Held) error {
-	q, ok := orphan.Mislaid(held.Seen())
-	if ok && q.Begun && r.lacks(q.Name) {
-		t := q.Lost(r.name(), r.id, "it ends: set the label again for another one")
-		if err := r.shelf.Write(t); err != nil {
-			return err
-		}
-		return r.enqueue(t, held)
+	ends, err := r.lookout.Mislay(ctx, held, r.lacks)
+	if ends == nil || err != nil {
+		return err
 	}
-	err := held.Release(ctx)
-	if errors.As(err, new(*claim.LostError)) {
-		return nil
+	t := ends.Lost(r.name(), r.id, "it ends: set the label again for another one")
+	if err := r.shelf.Write(t); err != nil {
+		return err
 	}
-	if err == nil && ok && !q.Begun {
-		r.lookout.Keep(q)
-	}
-	return err
+	return r.enqueue(t, held)
 }
 
 // leftOf takes the claim of a session out of those that are left.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -123,21 +124,17 @@ func (b *Bot) Run(ctx context.Context) error {
 	b.life, b.fail = ctx, cancel
 	var problems []error
 	for _, repo := range b.Repos {
-		if err := b.open(ctx, repo); err != nil {
-			problems = append(problems, err)
-		}
+		problems = append(problems, b.open(ctx, repo))
 	}
 	for _, org := range b.Config.Bot.Orgs {
-		if err := b.openOrg(ctx, org); err != nil {
-			problems = append(problems, err)
-		}
+		problems = append(problems, b.openOrg(ctx, org))
 	}
-	if len(problems) > 0 {
+	if err := errors.Join(problems...); err != nil {
 		cancel(nil)
 		b.wait()
-		return errors.Join(problems...)
+		return err
 	}
-	b.work.Go(func() { b.queue.Run(ctx) })
+	b.loop(ctx, func() { b.queue.Run(ctx) })
 	if b.Once {
 		b.work.Go(func() { b.once(ctx, cancel) })
 	}
@@ -147,6 +144,28 @@ func (b *Bot) Run(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// loop runs what serves until ctx ends. A panic costs what met it a pause, and nothing else anything.
+func (b *Bot) loop(ctx context.Context, run func()) {
+	b.work.Go(func() {
+		once := func() (err error) {
+			defer b.survive(b.Log, &err)
+			run()
+			return nil
+		}
+		for once() != nil && transport.Wait(ctx, restartPause) {
+		}
+	})
+}
+
+// survive makes a panic the error of what met it, which is tried again. It ends nothing else.
+func (b *Bot) survive(log *slog.Logger, err *error) {
+	if p := recover(); p != nil {
+		b.counts.Panic()
+		log.Error("panic", "err", p, "stack", string(debug.Stack()))
+		*err = fmt.Errorf("panic: %v", p)
+	}
 }
 
 // spawn runs the goroutine of a ticket or of a session.
@@ -254,18 +273,15 @@ func (b *Bot) serve(ctx context.Context, repo ghsync.Repo, swept bool) (*reposit
 	b.repos = append(b.repos, r)
 	b.mu.Unlock()
 	r.log().Info("an issue that gets the label becomes a session", "label", b.Config.Bot.Label)
-	b.work.Go(func() { r.met.Run(ctx, b.Now) })
-	b.work.Go(func() { r.pulls.Run(ctx, b.Now) })
-	b.work.Go(func() { r.keeper.Run(ctx) })
 	next := r.lookout.Look(ctx)
-	b.work.Go(func() { r.lookout.Run(ctx, next) })
-	b.work.Go(func() { r.ear.Run(ctx) })
-	b.work.Go(func() {
-		defer func() { _ = ring.Close() }() // nothing rings any more
-		ring.Run(ctx, r.rung, r.log())
-	})
-	b.work.Go(func() { r.follow.Run(ctx) })
-	b.work.Go(func() { _ = r.desk.Run(ctx) }) // it ends with ctx; the log tells what fails meanwhile
+	for _, run := range []func(){
+		func() { r.met.Run(ctx, b.Now) }, func() { r.pulls.Run(ctx, b.Now) }, func() { r.keeper.Run(ctx) },
+		func() { r.lookout.Run(ctx, next) }, func() { r.ear.Run(ctx) }, func() { r.follow.Run(ctx) },
+		func() { _ = r.desk.Run(ctx) },                              // it ends with ctx; the log tells what fails meanwhile
+		func() { ring.Run(ctx, r.rung, r.log()); _ = ring.Close() }, // nothing rings any more
+	} {
+		b.loop(ctx, run)
+	}
 	b.aim()
 	return r, nil
 }

@@ -59,20 +59,28 @@ func (f followed) Tell(_ context.Context, p follow.Pull, note orchestrator.Paylo
 // readPull reads the reviews of an open pull request, if it is of a session, for those who hear
 // commands and objections in them, and returns when to try again.
 func (r *repository) readPull(ctx context.Context, number int) (again time.Duration) {
-	h := r.sessions.ofPull(number)
-	if h == nil {
-		return 0
-	}
-	reviews, err := ghsync.Intake{Client: r.account.Client}.Reviews(ctx, r.name(), number)
+	again, err := r.readReviews(ctx, number)
 	if err != nil {
 		r.log().Warn("the reviews of a pull request are read later", "pull_request", number, "err", err)
 		return pauseAfter(err)
 	}
+	return again
+}
+
+func (r *repository) readReviews(ctx context.Context, number int) (again time.Duration, err error) {
+	defer r.bot.survive(r.log().With("pull_request", number), &err)
+	if r.sessions.ofPull(number) == nil {
+		return 0, nil
+	}
+	reviews, err := ghsync.Intake{Client: r.account.Client}.Reviews(ctx, r.name(), number)
+	if err != nil {
+		return 0, err
+	}
 	r.ear.HearReviews(number, reviews...)
 	p, open := r.sessions.pull(number)
 	if !open {
-		return 0
+		return 0, nil
 	}
 	r.follow.Hear(p, reviews...)
-	return r.sessions.read.Again(p.Number, p.UpdatedAt, r.bot.Now())
+	return r.sessions.read.Again(p.Number, p.UpdatedAt, r.account.Client.Now()), nil
 }

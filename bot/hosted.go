@@ -15,6 +15,7 @@ import (
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/bot/tenure"
 	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/ghsync"
@@ -48,7 +49,7 @@ const (
 
 func newHosted(r *repository, dir string, s *orchestrator.State) *hosted {
 	h := &hosted{repo: r, dir: dir, issue: s.IssueNumber, began: s.CreatedAt.Time}
-	h.asked, h.by = askedFor(dir)
+	h.asked, h.by = request.Asked(dir)
 	h.state.Store(s)
 	return h
 }
@@ -56,19 +57,6 @@ func newHosted(r *repository, dir string, s *orchestrator.State) *hosted {
 // know makes a session the newest of its issue.
 func (r *repository) know(dir string, s *orchestrator.State) *hosted {
 	return r.sessions.add(newHosted(r, dir, s))
-}
-
-// askedFor is when a session was asked for, and by whom, as its snapshot has it.
-func askedFor(dir string) (time.Time, ghsync.Account) {
-	data, err := session.ReadFile(filepath.Join(dir, session.SnapshotFile))
-	if err != nil {
-		return time.Time{}, ghsync.Account{}
-	}
-	snap, err := ghsync.ParseSnapshot(data)
-	if err != nil {
-		return time.Time{}, ghsync.Account{}
-	}
-	return snap.CutOff, ghsync.Account{Login: snap.Requester.Login, ID: snap.Requester.ID}
 }
 
 // mayPush reads once more whether who asked for the session may have work done.
@@ -204,7 +192,7 @@ func (h *hosted) rest() {
 
 // once runs the session to its next end. A panic is this session's alone.
 func (h *hosted) once(ctx context.Context, held claim.Held) (err error) {
-	defer h.repo.survive(h.issue, &err)
+	defer h.repo.bot.survive(h.repo.log().With("issue", h.issue), &err)
 	sess, err := session.Open(h.dir)
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"runtime/debug"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
@@ -44,7 +43,7 @@ func pauseAfter(err error) time.Duration {
 }
 
 func (r *repository) decide(ctx context.Context, issue int) (again time.Duration, err error) {
-	defer r.survive(issue, &err)
+	defer r.bot.survive(r.log().With("issue", issue), &err)
 	r.judging.Lock()
 	defer r.judging.Unlock()
 	if err := r.journal.Refresh(); err != nil {
@@ -107,13 +106,17 @@ func (r *repository) facts(ctx context.Context, issue int, record ghsync.Record,
 	if err != nil {
 		return f, nil, err
 	}
-	if _, asked := record.Request(f.Rules.Bot.Label); !asked && left != nil && readErr == nil {
+	_, asked := record.Request(f.Rules.Bot.Label)
+	if !asked && left != nil && readErr == nil {
 		return left.Judged(f, r.journal), left, nil
+	}
+	if asked && left != nil && left.Mislaid {
+		err = r.lookout.Forget(ctx, issue)
 	}
 	if host != "" {
 		f.Claim = &gate.Claim{Host: host.String(), Unproven: host != r.bot.host && !r.bot.Once && r.lookout.Unproven(issue)}
 	}
-	return f, nil, nil
+	return f, nil, err
 }
 
 // claimed returns the host that works on an issue: this one, if it has a ticket or a session of
@@ -154,7 +157,7 @@ func (r *repository) accept(ctx context.Context, f gate.Facts, left *orphan.Requ
 	}
 	t := ticket.Ticket{
 		Repo: r.name(), RepoID: r.id, Issue: issue, Session: ticket.FreeName(r.dir(), issue, snapshot.Title.String(), r.bot.Now()), Identity: session.NewIdentity(), Workflow: d.Asked.Workflow,
-		Trigger: d.Asked.Trigger, With: d.Asked.With, Actor: d.Asked.By.Account, Requested: d.Asked.CutOff, Made: r.bot.Now(),
+		Trigger: d.Asked.Trigger, With: d.Asked.With, Actor: d.Asked.By.Account, Requested: d.Asked.CutOff, Made: r.account.Client.Now(),
 		Locked: record.Issue.Locked, Snapshot: &snapshot,
 	}
 	if left != nil {
@@ -199,13 +202,4 @@ func (r *repository) take(ctx context.Context, t ticket.Ticket, left *orphan.Req
 	}
 	crash.Point("claim ticket", "")
 	return r.enqueue(t, held)
-}
-
-// survive makes a panic the error of what met it, which is tried again. It ends nothing else.
-func (r *repository) survive(issue int, err *error) {
-	if p := recover(); p != nil {
-		r.bot.counts.Panic()
-		r.log().Error("panic", "issue", issue, "err", p, "stack", string(debug.Stack()))
-		*err = fmt.Errorf("panic: %v", p)
-	}
 }

@@ -42,7 +42,7 @@ const (
 func newWaiting(r *repository, t ticket.Ticket, held claim.Held) (*waiting, error) {
 	o := mirror.Options{
 		Server: mirror.On(r.account.Client), Repo: r.name(), RepoID: r.id, Issue: t.Issue, Label: r.bot.Config.Bot.Label, Host: r.bot.host.String(),
-		LinkHosts: r.bot.Config.GitHub.LinkHosts, Guard: host.MirrorGuard(held), Redactor: r.bot.Host.Redactor, Log: r.log(), Now: r.bot.Now,
+		LinkHosts: r.bot.Config.GitHub.LinkHosts, Guard: host.MirrorGuard(held), Redactor: r.bot.Host.Redactor, Log: r.log(), Now: r.account.Client.Now,
 		Pace: mirror.Pace{Write: r.bot.Config.GitHub.WriteEvery()},
 	}
 	p, err := mirror.OpenPlacard(o, r.shelf.Placard(t.Issue), mirror.Ticket{
@@ -66,17 +66,17 @@ func (r *repository) enqueue(t ticket.Ticket, held claim.Held) error {
 	if err != nil {
 		return err
 	}
-	if t.Dropped != "" {
-		r.bot.spawn(func() { w.drop(r.bot.life, t.Dropped) })
-		return nil
-	}
 	r.bot.spawn(func() {
 		for w.run(r.bot.life) != nil { // a panic
-			r.bot.queue.Again(entry{w}, "for this machine: a fault of agentmux")
+			if w.Dropped == "" {
+				r.bot.queue.Again(entry{w}, "for this machine: a fault of agentmux")
+			}
 			transport.Wait(r.bot.life, restartPause)
 		}
 	})
-	r.bot.queue.Add(entry{w})
+	if w.Dropped == "" {
+		r.bot.queue.Add(entry{w})
+	}
 	return nil
 }
 
@@ -132,7 +132,11 @@ func (w *waiting) tell(now comment.Waiting) {
 // run records the decision about the ticket, without which no session begins, and shows it until it
 // begins, is dropped, or loses its claim.
 func (w *waiting) run(ctx context.Context) (err error) {
-	defer w.repo.survive(w.Issue, &err)
+	defer w.repo.bot.survive(w.repo.log().With("issue", w.Issue), &err)
+	if w.Dropped != "" {
+		w.drop(ctx, w.Dropped)
+		return nil
+	}
 	if w.repo.journal.Insist(ctx, journal.Decided{Issue: w.Issue, Trigger: w.Trigger, With: w.With, Row: gate.RowStart, What: gate.Queue}, w.repo.log()) != nil {
 		return nil // the next start does it
 	}

@@ -47,7 +47,7 @@ func (b *Bot) newWatch(of *repository) *watched {
 		Core:  func() transport.Quota { return of.account.Client.Quotas()["core"] },
 		Clock: intake.Clock{Now: b.Now}, Log: b.Log.With("account", of.account.Name),
 	})}
-	b.work.Go(func() { w.Run(b.life) })
+	b.loop(b.life, func() { w.Run(b.life) })
 	return w
 }
 
@@ -146,7 +146,7 @@ func (b *Bot) sweep(ctx context.Context, org string) error {
 		b.Log.Warn("an organisation is searched later", "org", org, "err", err)
 	}
 	if !b.Once {
-		b.work.Go(func() { s.Run(ctx) })
+		b.loop(ctx, func() { s.Run(ctx) })
 	}
 	return nil
 }

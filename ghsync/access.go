@@ -40,7 +40,7 @@ func (c *Client) Meta(ctx context.Context) (Meta, error) {
 	}
 	m := Meta{Version: answer.Version}
 	if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-		m.Skew = at.Sub(c.now()).Round(time.Second)
+		m.Skew = at.Sub(c.stack.Options.Now()).Round(time.Second)
 	}
 	if list := resp.Header.Values("X-OAuth-Scopes"); len(list) > 0 {
 		m.Classic = true

@@ -25,7 +25,7 @@ type Client struct {
 	rest  unsafe.Pointer // a *github.Client, see api
 	stack *transport.Stack
 	log   *slog.Logger
-	now   func() time.Time
+	Now   func() time.Time // by the clock of the server, as its answers tell
 
 	mu          sync.Mutex
 	noGraphQL   bool // the server answered that it has no GraphQL endpoint
@@ -39,7 +39,7 @@ func New(o transport.Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{stack: stack, log: stack.Options.Log, now: stack.Options.Now, permissions: map[string]remembered{}}
+	c := &Client{stack: stack, log: stack.Options.Log, Now: stack.Clock.Now, permissions: map[string]remembered{}}
 	rest := github.NewClient(stack.Client())
 	rest.BaseURL, rest.UserAgent = stack.API, "agentmux"
 	c.rest = unsafe.Pointer(rest)

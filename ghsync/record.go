@@ -71,7 +71,7 @@ const (
 
 // Record reads issue n once, with one GraphQL query for most issues. Errors as Issue.
 func (c *Client) Record(ctx context.Context, repo Repo, n int) (Record, error) {
-	reader, at := recordReader{c}, c.now().UTC()
+	reader, at := recordReader{c}, c.Now().UTC()
 	record, err := reader.byGraphQL(ctx, repo, n)
 	if errors.Is(err, errNoGraphQL) {
 		record, err = reader.byREST(ctx, repo, n)

@@ -134,7 +134,7 @@ func (c *Client) TakeSnapshot(ctx context.Context, spec SnapshotSpec) (Snapshot,
 	if err != nil {
 		return Snapshot{}, err
 	}
-	s := newSnapshot(spec, record, c.now().UTC())
+	s := newSnapshot(spec, record, c.Now().UTC())
 	s.Report.Comments = counts
 	s.clean(record.Issue, comments)
 	s.cap()

@@ -74,6 +74,8 @@ var shapes = sync.OnceValue(func() map[string]shape {
 		"bot.label": {regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9 ._-]{0,36}[A-Za-z0-9._-])?$`), "a label's name without a colon, of at most 38 characters"},
 		"bot.repos": {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$`), "owner/name"},
 		"bot.orgs":  {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*$`), "an organisation's name"},
+		// Those of an enterprise have an underscore. With an @, or empty, a name would let nobody pass.
+		"bot.allowed_users": {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`), "a login without @"},
 	}
 })
 

@@ -3,6 +3,8 @@ package follow
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -27,6 +29,11 @@ type inspection struct {
 
 // run reads what is due, decides, and does what was decided. next is when to do it the next time.
 func (i *inspection) run(ctx context.Context) (next time.Time, err error) {
+	defer func() { // what a pull request says stops no other one
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
 	now := i.f.o.Now()
 	if i.p.Head != i.w.pushed {
 		i.w.pushed, i.w.pushedAt, i.fresh = i.p.Head, now, true
@@ -115,6 +122,9 @@ func (i *inspection) decide(ctx context.Context) (Decision, error) {
 	past, err := PastOf(i.p.Dir)
 	if err != nil {
 		return Decision{}, err
+	}
+	if !past.Last.IsZero() { // by the clock of the server, as all else
+		past.Last = i.f.o.Now().Add(past.Last.Sub(i.f.o.Local()))
 	}
 	f := Facts{
 		Now: i.f.o.Now(), Rules: i.p.Rules, Bot: i.f.o.Bot, Own: own, State: i.p.State, Past: past, Pushed: i.w.pushed, PushedAt: i.w.pushedAt,

@@ -91,7 +91,7 @@ func (r *runner) mirrorOptions(s *orchestrator.State, spec MirrorSpec) mirror.Op
 	o := mirror.Options{
 		Server: mirror.On(r.GitHub), Dir: r.sess.Dir, Mode: mirror.CommentMode(r.cfg.GitHub.Comments), Repo: r.work.PullRepo(s),
 		Issue: s.IssueNumber, Label: r.cfg.Bot.Label, Host: spec.HostID, Sandbox: r.crew.Level(), LinkHosts: r.cfg.GitHub.LinkHosts,
-		Deaf: !spec.Listened, DeafAfter: !spec.ListenedAfter, Guard: r.guarding.forMirror(), Redactor: r.Redactor, Log: r.Log, Now: r.Now, Pace: spec.Pace,
+		Deaf: !spec.Listened, DeafAfter: !spec.ListenedAfter, Guard: r.guarding.forMirror(), Redactor: r.Redactor, Log: r.Log, Now: r.GitHub.Now, Pace: spec.Pace,
 	}
 	o.Pace.Write = cmp.Or(o.Pace.Write, r.cfg.GitHub.WriteEvery())
 	o.Changes = r.gateChanges

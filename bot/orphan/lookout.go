@@ -35,12 +35,12 @@ type Lookout struct {
 	claims []claim.Seen // as they were read last
 	read   time.Time
 	told   map[string]time.Time // until when Found is not told of a claim again, by its commit
-	kept   map[int]Request      // that this host lost the tickets of, by issue
+	kept   map[int]*keptRequest // that this host lost the tickets of, by issue
 }
 
 // New reads nothing.
 func New(o Options) *Lookout {
-	return &Lookout{o: o, told: map[string]time.Time{}, kept: map[int]Request{}}
+	return &Lookout{o: o, told: map[string]time.Time{}, kept: map[int]*keptRequest{}}
 }
 
 const (
@@ -98,20 +98,10 @@ func (l *Lookout) Holder(ctx context.Context, issue int) (host claim.HostID, lef
 			left = &q
 		}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if kept, ok := l.kept[issue]; ok && host == "" && left == nil {
-		left = &kept
+	if host == "" && left == nil {
+		left, err = l.mislaid(ctx, issue)
 	}
-	return host, left, nil
-}
-
-// Keep has a request judged once more whose ticket this host lost. Its claim was given back.
-func (l *Lookout) Keep(q Request) {
-	l.mu.Lock()
-	l.kept[q.Seen.Issue] = q
-	l.mu.Unlock()
-	l.o.Found(q.Seen.Issue)
+	return host, left, err
 }
 
 // Unproven reports whether the host that has claimed an issue may be gone: it was not seen to beat yet, and
@@ -125,11 +115,13 @@ func (l *Lookout) Unproven(issue int) bool {
 // Take claims an issue: one that is free, that of a host that is gone, or the request that a live host
 // has in its queue if left is that one. The error is as that of [claim.Desk.Take].
 func (l *Lookout) Take(ctx context.Context, want claim.Want, left *Request) (claim.Held, error) {
-	held, err := l.o.Desk.Take(ctx, want)
+	held, err := l.takeKept(ctx, want)
+	if held != nil || err != nil {
+		return held, err
+	}
+	held, err = l.o.Desk.Take(ctx, want)
 	if err == nil {
-		l.mu.Lock()
-		delete(l.kept, want.Issue)
-		l.mu.Unlock()
+		l.drop(want.Issue)
 	}
 	var taken *claim.TakenError
 	if !errors.As(err, &taken) || taken.Seen.Problem != nil {

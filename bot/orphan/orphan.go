@@ -13,7 +13,8 @@
 // begins, and the comment of the former one says so.
 //
 // So is a claim of this host read whose files are not on its machine any more: a request is judged once
-// more, and of a session that had begun the issue is told that it ends.
+// more, and of a session that had begun the issue is told that it ends. The claim is held meanwhile: no list
+// of issues shows such a request, so a process that is killed finds it by its claim again.
 package orphan
 
 import (

@@ -36,6 +36,9 @@ var ErrOffline = errors.New("the server was not reached")
 
 // Base finds the commit a session starts from. named is what --base says, or empty.
 func (p *Project) Base(ctx context.Context, c *config.Config, named string) (Base, error) {
+	if err := p.remake(ctx); err != nil {
+		return Base{}, err
+	}
 	tips, online, err := p.serverTips(ctx, c, named)
 	if ownCommit := named != "" && (p.Remote == nil || p.Remote.Secret == nil || !c.GitHub.Push); err != nil && (p.Managed || !ownCommit || ctx.Err() != nil) {
 		return Base{}, err

@@ -25,7 +25,7 @@ const (
 // Files shows a commit's configuration, workflows and prompts: its directory .agentmux,
 // read once and whole. Only regular files are in it.
 func (p *Project) Files(ctx context.Context, commit string) (fs.FS, error) {
-	entries, err := p.Store.Entries(ctx, commit)
+	entries, err := p.entries(ctx, commit)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/ghsync"
@@ -58,7 +57,7 @@ func (j Judge) Issue(ctx context.Context, repo ghsync.Repo, number int, own ghsy
 	if err != nil {
 		return nil, err
 	}
-	now := time.Now().UTC()
+	now := j.GitHub.Now().UTC()
 	decision, _ := gate.Judge(gate.Facts{
 		Repo: repo, Issue: number, Record: record, Rules: j.Rules,
 		Ask: &gate.Ask{Trigger: gate.CLITrigger(""), By: requester.Account, At: now, Level: requester.Level},

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/agentmux/agentmux/cmd/internal/daemon"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func newBotCmd(a *app) *cobra.Command {
@@ -19,7 +20,14 @@ one continues with their sessions. It serves the repositories of --repo and
   agentmux bot --repo octo/widgets --once
   agentmux bot --repo octo/widgets --systemd > agentmux.service`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return daemon.Run(cmd.Context(), a, o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cmd.Flags().Visit(func(f *pflag.Flag) {
+				if f.Value.String() == "" {
+					o.Empty = append(o.Empty, f.Name)
+				}
+			})
+			return daemon.Run(cmd.Context(), a, o)
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.Repos, "repo", nil, "`owner/name` of a repository to serve; may be given several times")

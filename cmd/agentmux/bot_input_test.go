@@ -71,6 +71,12 @@ func TestBotSaysAllThatKeepsItFromBeginning(t *testing.T) {
 		{name: "a short interval of the configuration", set: func() {
 			r.write(r.ownConfig(), strings.Replace(plain, "poll_interval: 5s", "poll_interval: 4s", 1))
 		}, lines: []string{"the configuration has problems:", "config.yaml:6: bot.poll_interval: expected auto or a duration of at least 5s"}, more: true},
+		{name: "flags without a value", args: []string{"--webhook", "", "--interval=", "--max", ""}, lines: []string{
+			`--webhook: expected a value, found ""`, `--interval: expected a value, found ""`, `--max: expected a value, found ""`,
+		}},
+		{name: "a mention in the place of a login", set: func() {
+			r.write(r.ownConfig(), strings.Replace(plain, "bot: {", "bot: {allowed_users: [\"@mia\", \"\"], ", 1))
+		}, lines: []string{`bot.allowed_users[0]: expected a login without @, found "@mia"`, `bot.allowed_users[1]: expected a login without @, found ""`}, more: true},
 		{name: "no session at a time", args: []string{"--max", "0"}, lines: []string{`--max: expected auto or a number from 1, found "0"`}},
 		{name: "two ways to end", args: []string{"--once", "--dry-run"}, lines: []string{"--dry-run and --once exclude each other"}},
 		{name: "webhooks without a secret", args: hooks, lines: []string{"--webhook: no secret signs the deliveries: write the line that openssl rand -hex 32 prints"}},

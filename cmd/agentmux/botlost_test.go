@@ -156,3 +156,48 @@ func TestBotJudgesTheRequestOfALostTicketOnceMore(t *testing.T) {
 		})
 	}
 }
+
+// store is the host repository that the bot keeps for a repository.
+func (r *rig) store(repo string) string {
+	r.t.Helper()
+	stores, err := filepath.Glob(filepath.Join(r.dir, "home", ".local", "state", "agentmux", "*", filepath.FromSlash(repo)+".git"))
+	if err != nil || len(stores) != 1 {
+		r.t.Fatalf("%v, %v", stores, err)
+	}
+	return stores[0]
+}
+
+// A host repository that is removed costs the session that has work in it, whose issue is told why; if it has none yet,
+// what it began with is fetched again. The next request begins, and other sessions continue.
+func TestBotOutlivesItsHostRepository(t *testing.T) {
+	t.Parallel()
+	for what, restarts := range map[string]bool{"under the bot": false, "while it is down": true} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			r, b, open := twoAtWork(t)
+			if restarts {
+				b.exit(syscall.SIGKILL)
+			}
+			if err := os.Rename(r.store(rigRepo), filepath.Join(t.TempDir(), "away")); err != nil { // at once, unlike a removal
+				t.Fatal(err)
+			}
+			if restarts {
+				b = r.background("bot", "--repo", rigRepo, "--repo", otherRepo)
+			}
+			open()
+			r.eventually("the other one is done", func() bool { return r.isDone(otherRepo, 1) }, b.out.String)
+			r.eventually("the session has ended", func() bool {
+				s := r.served(rigRepo)[0].State
+				return s.Ended() && (r.isDone(rigRepo, 1) || r.hasLabel(rigRepo, 1, "agentmux:needs-human"))
+			}, b.out.String)
+			if told := strings.Join(r.told(rigRepo, 1), ""); !restarts && !strings.Contains(told, "not a git repository") {
+				t.Errorf("comments %s", told)
+			}
+			r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
+			r.eventually("the next session is done", func() bool { return len(r.served(rigRepo)) == 2 && r.isDone(rigRepo, 1) }, b.out.String)
+			if code := b.exit(syscall.SIGTERM); code != 0 {
+				t.Errorf("exit %d\n%s", code, b.out.String())
+			}
+		})
+	}
+}

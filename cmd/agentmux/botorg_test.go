@@ -54,3 +54,51 @@ func TestBotSaysWhatItWaitsFor(t *testing.T) {
 		}
 	}
 }
+
+// A bot finds the requests of an organisation as an App, on a server of one's own, whose API is below its address, as
+// well as on one whose API is another host. What it does in a repository it does with a token for that repository
+// alone; only the search has one for all of them.
+func TestGitHub16ABotOfAnOrganisationOnEachServer(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		github fakehub.Options
+		api    func(*fakehub.Server) string // that the environment names; empty: it follows from the server
+	}{
+		"below its address": {github: fakehub.Options{Enterprise: true}, api: func(*fakehub.Server) string { return "" }},
+		"another host":      {api: func(s *fakehub.Server) string { return s.OtherURL() + "/" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, rigOptions{playbook: quickPlaybook, unlabel: true, config: botConfig, github: tc.github})
+			app, _ := r.useApp(map[string]string{
+				"contents": "write", "issues": "write", "pull_requests": "write", "statuses": "write", "metadata": "read", "actions": "read", "checks": "read",
+			})
+			r.setEnv("GITHUB_API_URL", tc.api(r.github))
+			r.setEnv("GITHUB_GRAPHQL_URL", "")
+			r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
+			res := r.expect(0, "bot", "--org", "acme", "--once")
+			entries := r.served(rigRepo)
+			if len(entries) != 1 || !r.isDone(rigRepo, 1) {
+				t.Fatalf("%d sessions, labels %v\n%s", len(entries), r.github.Repo(rigRepo).Issue(1).Labels, res.err)
+			}
+			r.done(entries[0])
+			for _, e := range r.github.Log() {
+				if e.Actor != app.Login {
+					t.Errorf("%s wrote %s", e.Actor, e.Route)
+				}
+			}
+			mints, base := 0, map[bool]string{true: "/api/", false: "/"}[tc.github.Enterprise]
+			for _, c := range r.github.Calls() {
+				if strings.HasSuffix(c.Path, "/access_tokens") {
+					mints++
+				}
+				if !strings.HasPrefix(c.Path, base) && !strings.HasPrefix(c.Path, "/"+rigRepo+".git/") {
+					t.Errorf("%s %s is not below %s", c.Method, c.Path, base)
+				}
+			}
+			if mints != 2 {
+				t.Errorf("%d tokens, want that of the search and that of the repository", mints)
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package fakehub
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
@@ -13,10 +14,7 @@ func (s *Server) AddUser(spec UserSpec) string {
 		s.mu.Unlock()
 		panic("fakehub: the account " + spec.Login + " exists already")
 	}
-	u := &user{id: s.newID(), login: spec.Login, name: spec.Name, kind: spec.Type, member: spec.Member}
-	if u.kind == "" {
-		u.kind = "User"
-	}
+	u := &user{id: s.newID(), login: spec.Login, name: spec.Name, kind: cmp.Or(spec.Type, "User"), member: spec.Member}
 	s.users[key(u.login)] = u
 	if spec.Token == "" {
 		spec.Token = s.secret("ghp_")
@@ -49,11 +47,15 @@ func (s *Server) UserID(login string) int64 {
 	return s.user(login).id
 }
 
-// Revoke makes a token invalid.
-func (s *Server) Revoke(token string) {
+// Revoke makes a token invalid, and returns another one of its account.
+func (s *Server) Revoke(value string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.tokens, token)
+	next := *s.tokens[value]
+	next.value = s.secret("ghp_")
+	s.tokens[next.value] = &next
+	delete(s.tokens, value)
+	return next.value
 }
 
 // DeleteUser removes an account; what it wrote belongs to ghost from then on, and events
@@ -78,10 +80,7 @@ func (s *Server) ActionsToken(repo string, perms map[string]string, life time.Du
 	id := s.Repo(repo).ID()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := &token{
-		value: s.secret("ghs_"), user: s.user(login), repos: map[int64]bool{id: true},
-		perms: perms, actions: true, hourly: 1000,
-	}
+	t := &token{value: s.secret("ghs_"), user: s.user(login), repos: map[int64]bool{id: true}, perms: perms, actions: true, hourly: 1000}
 	if life > 0 {
 		t.expires = s.now().Add(life)
 	}

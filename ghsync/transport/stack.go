@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/agentmux/agentmux/internal/skew"
 )
 
 const maxRedirects = 3
@@ -42,6 +44,7 @@ type Stack struct {
 	Options              Options // as completed by New
 	API, GraphQL, Server *url.URL
 
+	Clock *skew.Clock // the time of the server
 	quota *quota
 	top   http.RoundTripper
 }
@@ -79,9 +82,8 @@ func New(o Options) (*Stack, error) {
 	}
 	s := &Stack{Options: o, API: api, GraphQL: graphQL, Server: server, quota: o.Shared.limit.quota}
 	// Limit, retry, auth, etag and pin above the transport, outermost first.
-	own := origin(api)
-	tags := &etag{next: o.Shared.process.pinned(own), answers: o.Shared.answers}
-	authorized := &auth{next: tags, tokens: o.Token, origin: own}
+	s.Clock = skew.New(o.Shared.process.pinned(origin(api)), o.Now)
+	authorized := &auth{next: &etag{next: s.Clock, answers: o.Shared.answers}, tokens: o.Token, origin: origin(api)}
 	s.top = o.Shared.limit.above(&presence{tell: o.Presence, next: &retry{
 		next: authorized, quota: s.quota, tokens: o.Token, pause: cmp.Or(o.Pause, firstPause),
 	}})
@@ -94,7 +96,7 @@ func (s *Stack) Client() *http.Client {
 	return &http.Client{Transport: s.top, CheckRedirect: checkRedirect}
 }
 
-// Quotas returns the server's limits as last seen, by resource; empty where it has none.
+// Quotas are those of [Shared.Quotas].
 func (s *Stack) Quotas() map[string]Quota { return s.quota.snapshot() }
 
 // Insist makes a creating call again as long as its fate is unclear. It is for what is the

@@ -26,6 +26,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/agentmux/agentmux/internal/durable"
+	"github.com/agentmux/agentmux/internal/footprint"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -35,7 +36,8 @@ type Options struct {
 	Webhook               string
 	Interval, Max         string
 	Once, DryRun, Systemd bool
-	Job                   *Job // nil: it serves all issues
+	Empty                 []string // flags that were given without a value, as by a variable that is not set
+	Job                   *Job     // nil: it serves all issues
 }
 
 // Job has the bot serve one issue once, as the process of a job of GitHub Actions: a signal cancels
@@ -105,6 +107,9 @@ type wired struct {
 	listeners listeners
 }
 
+// trimAfter is when a bot has read its repositories, as a rule: it is idle from then on, for most of its life.
+const trimAfter = 30 * time.Second
+
 // run serves the bot, its status and its webhooks.
 func (w *wired) run(ctx context.Context) error {
 	b, err := bot.New(w.options)
@@ -114,7 +119,9 @@ func (w *wired) run(ctx context.Context) error {
 	}
 	beside, stop := context.WithCancel(ctx)
 	done := w.listeners.serve(beside, b, w)
+	trim := time.AfterFunc(trimAfter, footprint.Trim)
 	err = b.Run(ctx)
+	trim.Stop()
 	stop()
 	<-done
 	if err != nil {

@@ -46,6 +46,9 @@ func (p *planning) err() error {
 // flags puts the values of flags over those of the configuration.
 func (p *planning) flags() {
 	o, bot := p.wired.flags, &p.config.Bot
+	for _, name := range o.Empty {
+		p.problem("--%s: expected a value, found %q: leave the flag out, or set the variable that its value is from", name, "")
+	}
 	switch d, err := time.ParseDuration(o.Interval); {
 	case o.Interval == "":
 	case o.Interval == "auto":

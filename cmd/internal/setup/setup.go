@@ -71,8 +71,10 @@ func Run(ctx context.Context, a *site.Finder, f Options) error {
 	if err := askUnsafe(ctx, a, c, providers, found, f.Defaults); err != nil {
 		return err
 	}
-	if clone.Origin != "" && makeLabel(ctx, a, project, clone, c) {
-		offerBot(a, c)
+	if clone.Origin != "" {
+		if s, repo := makeLabel(ctx, a, project, clone, c); s != nil {
+			offerBot(ctx, a, s, repo)
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -319,42 +321,51 @@ func addSetting(file, line string) (wrote bool, err error) {
 	return true, nil
 }
 
-// offerBot says how a bot is started that works on issues with the label.
-func offerBot(a *site.Finder, c *config.Config) {
+// offerBot says how a bot is started that works on issues with the label, and what it lacks here.
+func offerBot(ctx context.Context, a *site.Finder, s *site.Site, repo ghsync.Repo) {
+	c := s.Config
 	note(a, "bot", "agentmux bot works on each issue that gets the label %s, for as long as it runs; --systemd prints its unit", c.Bot.Label)
-	note(a, "", "it takes .agentmux/config.yaml from the server: commit it and push; agentmux doctor --repo O/N probes what it needs")
+	note(a, "", "it takes .agentmux/config.yaml from the server: commit it and push; agentmux doctor --repo %s probes what it needs", repo)
+	if s.Host.GitHub.Mode() == transport.ModeGH {
+		note(a, "", "it would act as you, by the login of gh: AGENTMUX_GITHUB_TOKEN_FILE names a token of its own, github.app a GitHub App")
+	}
+	found, err := s.Host.GitHub.Repository(ctx, repo.Owner, repo.Name)
+	if err == nil && !found.Private && s.Host.Unsandboxed(c) && !c.Gate.PublicUnsandboxed {
+		note(a, "", "it refuses the issues of %s, which is public: agents run without a sandbox here; on a machine that is thrown away, or as a user", repo)
+		note(a, "", "that has nothing else, gate: {public_unsandboxed: true} in %s allows them", filepath.Join(site.ConfigHome(), "agentmux", "config.yaml"))
+	}
 }
 
-// makeLabel creates the labels and reports whether the request label is there. Without a token or the
-// permission it says how to do it.
-func makeLabel(ctx context.Context, a *site.Finder, project string, clone clone.Clone, c *config.Config) bool {
+// makeLabel creates the labels and returns where they are, nil if the request label is not there. Without a
+// token or the permission it says how to do it.
+func makeLabel(ctx context.Context, a *site.Finder, project string, clone clone.Clone, c *config.Config) (*site.Site, ghsync.Repo) {
 	name := c.Bot.Label
 	id, err := a.Identity(c)
 	var other *transport.OtherServerError
 	if errors.As(err, &other) {
 		note(a, "label", "not made: %v", err)
-		return false
+		return nil, ghsync.Repo{}
 	}
 	if at := site.OtherServer(clone.Origin, id.Bases.Server); at != "" {
 		note(a, "label", "not made, origin is on %s, not on %s: set github.host if that is your GitHub server", at, id.Bases.Server)
-		return false
+		return nil, ghsync.Repo{}
 	}
 	if err != nil || id.Tokens == nil && !account.ActsAsApp(c) {
 		_, hint := id.NoToken()
 		note(a, "label", "not made, there is no GitHub token: %s", hint)
-		return false
+		return nil, ghsync.Repo{}
 	}
 	id.Pause = account.ProbePause
 	defer a.Waiting("GitHub")()
 	s := &site.Site{Project: project, Config: c, Identity: id}
 	if err := a.Wire(ctx, s, io.Discard, true); err != nil {
 		note(a, "label", "not made: %v", err)
-		return false
+		return nil, ghsync.Repo{}
 	}
 	p, err := s.OpenProject(ctx)
 	if err != nil || !p.GitHub || s.Host.GitHub == nil {
 		note(a, "label", "not made, origin is not on %s", id.Bases.Server)
-		return false
+		return nil, ghsync.Repo{}
 	}
 	made, err := s.Host.GitHub.EnsureLabel(ctx, p.Repo, request.Label(name))
 	switch {
@@ -372,10 +383,10 @@ func makeLabel(ctx context.Context, a *site.Finder, project string, clone clone.
 		note(a, "label", "%s is there in %s", name, p.Repo)
 	}
 	if ctx.Err() != nil || err != nil {
-		return false
+		return nil, ghsync.Repo{}
 	}
 	if n, err := s.Host.GitHub.EnsureLabels(ctx, p.Repo, ghsync.StateLabels(name)); err == nil && n > 0 {
 		note(a, "", "and %s that say where a session is", console.Counted(n, "label", "labels"))
 	} // else GitHub makes them when they are first used
-	return true
+	return s, p.Repo
 }
