@@ -273,29 +273,6 @@ func TestAgentsStartRefuses(t *testing.T) {
 	}
 }
 
-// Each agent has one pull request of its own; that of one that starts on another's branch is
-// stacked on it.
-func TestProtocolM5PullRequestsOfAgents(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, rigOptions{playbook: teamPlaybook, config: "sandbox: {unsafe_flags: true}\n"})
-	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), strings.Replace(teamFile, "agents:\n", "on_complete: [push, pr]\nagents:\n", 1))
-	r.expect(exit.Done, "agents", "start", "--yes", "--headless")
-	var found []string
-	for _, p := range r.github.Repo(rigRepo).Pulls() {
-		found = append(found, p.Head+" on "+p.Base+": "+p.Title)
-		if want := r.git(r.clone, "rev-parse", p.Head); p.HeadSHA != want {
-			t.Errorf("%s is at %s on the server, at %s in the clone", p.Head, p.HeadSHA, want)
-		}
-	}
-	want := []string{"feature/words on main: Write the words", "feature/greeting on feature/words: Write the greeting"}
-	if !slices.Equal(found, want) {
-		t.Errorf("pull requests %q", found)
-	}
-	if out := r.expect(exit.Done, "agents", "status").out; !strings.Contains(out, "/pull/") {
-		t.Errorf("status: %s", out)
-	}
-}
-
 // A second start of a run that works is refused. An agent that is marked by hand hands in what
 // stands in its workspace, and what depends on it starts.
 func TestProtocolM6ASecondStart(t *testing.T) {

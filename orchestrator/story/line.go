@@ -68,7 +68,7 @@ var lines = map[string]func(orchestrator.Event) string{
 	orchestrator.EvMsgFailed:        say(func(d orchestrator.MsgFailedRecord) string { return "message to " + d.To + " failed" }),
 	orchestrator.EvCommitCreated:    say(func(d orchestrator.CommitCreatedRecord) string { return "commit " + d.Subject }),
 	orchestrator.EvBranchPushed:     say(sayPushed),
-	orchestrator.EvPROpened:         say(func(d orchestrator.PROpenedRecord) string { return fmt.Sprintf("pull request #%d", d.Number) }),
+	orchestrator.EvPROpened:         say(sayPulled),
 	orchestrator.EvNothingToCommit:  func(orchestrator.Event) string { return "nothing to commit" },
 	orchestrator.EvLimitReached:     say(func(d orchestrator.LimitReachedRecord) string { return "limit reached: " + d.Limit }),
 	orchestrator.EvEffectFailed:     say(sayFailed),
@@ -113,6 +113,13 @@ func sayExited(d orchestrator.AgentExitedRecord) string {
 		return ""
 	}
 	return string(orchestrator.KeyOf(d.Role, d.Task)) + " ended"
+}
+
+func sayPulled(d orchestrator.PROpenedRecord) string {
+	if d.Agent != "" {
+		return fmt.Sprintf("%s: pull request #%d, %s", d.Agent, d.Number, d.URL)
+	}
+	return fmt.Sprintf("pull request #%d", d.Number)
 }
 
 func sayPushed(d orchestrator.BranchPushedRecord) string {

@@ -101,11 +101,14 @@ func (r *Run) ask(a *agents.Agent) {
 	r.Do.Effect(effects[p.Step], "team/"+a.Name+"/"+p.Step, args)
 }
 
-// subject is the message of an agent's commit: the first line of its task. That of an issue comes
-// from the issue.
+// subject is the message of an agent's commit: the first line of its task; "" for one that works for
+// an issue, whose title it is.
 func subject(a *agents.Agent) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(a.Task), "\n")
-	if line == "" && a.Issue == 0 {
+	switch {
+	case a.Issue != 0:
+		return ""
+	case line == "":
 		return "feat: " + a.Name
 	}
 	return line
