@@ -231,6 +231,8 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 			r.Log.Warn(roster.SignalsLink+" is not made", "err", err)
 		}
 	}
+	board := r.board(s)
+	defer board.Close()
 	stopSpares := r.work.StartSpares(ctx)
 	shown := r.startMirror(ctx, spec.Mirror)
 	lost, unwatch := r.guarding.losing()
@@ -242,6 +244,7 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 			r.state.Store(s)
 			r.work.Foresee(r.def, s)
 			shown.Wake()
+			board.Look(s)
 			if spec.OnCommit != nil {
 				spec.OnCommit(s)
 			}

@@ -115,3 +115,52 @@ func TestABranchThatMovedStays(t *testing.T) {
 		t.Errorf("greeting.txt: %q", got)
 	}
 }
+
+// A person who starts a team at a terminal has a window in the project, with a shell that knows no
+// token of the host, and a notice of what fails. An unattended run has neither.
+func TestAPersonHasAWindowAndNotices(t *testing.T) {
+	t.Parallel()
+	for _, attended := range []bool{false, true} {
+		r := newRig(t, "")
+		bin := filepath.Join(r.root, "bin")
+		shell, notify := filepath.Join(bin, "shell"), filepath.Join(bin, "notify-send")
+		window, told := filepath.Join(r.root, "window"), filepath.Join(r.root, "told")
+		if err := os.MkdirAll(bin, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for file, text := range map[string]string{
+			shell:  "#!/bin/sh\npwd > " + window + ".tmp; env >> " + window + ".tmp; mv " + window + ".tmp " + window + "; cat\n",
+			notify: "#!/bin/sh\necho \"$@\" >> " + told + "\n",
+		} {
+			if err := os.WriteFile(file, []byte(text), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		environ := r.host.Environ
+		r.host.Environ = func(name string) (string, bool) {
+			switch name {
+			case "SHELL":
+				return shell, true
+			case "AGENTMUX_GITHUB_TOKEN":
+				return "secret", true
+			case "PATH":
+				path, _ := environ(name)
+				return bin + ":" + path, true
+			}
+			return environ(name)
+		}
+		r.script(scenario{Files: map[string][]string{"words": {"words.txt=hello"}}, Says: map[string]string{"build/greeting": "no"}})
+		dir := r.prepare(func(spec *host.PrepareSpec) {
+			spec.Agents, spec.Request, spec.Name, spec.Interactive = []byte(twoAgents), "", "greet", attended
+		})
+		r.run(host.RunSpec{Dir: dir})
+		text, err := os.ReadFile(window)
+		if (err == nil) != attended || attended && (!strings.HasPrefix(string(text), r.project+"\n") || strings.Contains(string(text), "secret")) {
+			t.Errorf("attended %v: the window %q, %v", attended, text, err)
+		}
+		notices, err := os.ReadFile(told)
+		if (err == nil) != attended || attended && !strings.Contains(string(notices), "greeting failed (exit 1)") {
+			t.Errorf("attended %v: notices %q, %v", attended, notices, err)
+		}
+	}
+}

@@ -249,8 +249,8 @@ func planAgents(ctx context.Context, a *site.Finder, s *site.Site, of teamOf, f 
 	if pushes && !p.push {
 		a.Say("nothing can be pushed from here: the run ends with branches in this clone")
 	}
-	if of.wants(agents.StepTest) {
-		a.Say("on_complete: test is not run")
+	if err := settleTest(ctx, a, s, of, f); err != nil {
+		return nil, err
 	}
 	var err error
 	if p.spec, err = basicSpec(ctx, a, s, project, f); err != nil {
@@ -261,6 +261,25 @@ func planAgents(ctx context.Context, a *site.Finder, s *site.Site, of teamOf, f 
 		err = p.takeIssues(ctx, a, s, of)
 	}
 	return p, err
+}
+
+// settleTest asks the person at the terminal for the command of the step test, and says if it is not run.
+func settleTest(ctx context.Context, a *site.Finder, s *site.Site, of teamOf, f *Options) error {
+	switch {
+	case !of.wants(agents.StepTest):
+		return nil
+	case len(s.Config.Agents.TestCommand) == 0:
+		a.Say("on_complete: test is not run: agents.test_command is not set")
+		return nil
+	case a.Terminal && !f.Headless:
+		if err := hosting.AskTest(ctx, a, s, s.Project); err != nil {
+			return err
+		}
+	}
+	if request, open := project.OpenTest(site.StateHome(), s.Project, s.Config); open {
+		a.Say("on_complete: test is not run: %s is not allowed on this machine yet (agents.test_command); a start at a terminal asks", console.Words(request.Argv))
+	}
+	return nil
 }
 
 // takeIssues reads the issues that agents work for, all of them, and says what is wrong with each.
@@ -329,7 +348,11 @@ func printTeam(a *site.Finder, p *planned, team *agents.Team) {
 		rows = append(rows, row)
 	}
 	base := filepath.Join(p.spec.Project.Clone.Root, filepath.FromSlash(team.WorktreeBase))
-	a.Print("SESSION        %s\nWORKTREE BASE  %s\nMAIN PANE      no\n", team.Session, base)
+	pane := "no"
+	if team.MainPane && p.spec.Interactive {
+		pane = "yes"
+	}
+	a.Print("SESSION        %s\nWORKTREE BASE  %s\nMAIN PANE      %s\n", team.Session, base, pane)
 	a.Page(a.Out).Table([]string{"AGENT", "BRANCH", "ROLE", "PROVIDER", "AUTO", "DEPENDS ON"}, rows)
 	a.Print("\n%s, %s", console.Counted(trees, "worktree", "worktrees"), console.Counted(len(team.Agents)-trees, "review agent", "review agents"))
 }
