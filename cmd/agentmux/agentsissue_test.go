@@ -63,6 +63,11 @@ agents:
 	if want := []string{"mia/feature/words on main: Say two", "mia/feature/greeting on mia/feature/words: Greet the world"}; !slices.Equal(found, want) {
 		t.Errorf("pull requests %q\n%s%s", found, res.out, res.err)
 	}
+	for _, p := range hub.Pulls() {
+		if want := fmt.Sprintf("/pull/%d\n", p.Number); !strings.Contains(res.out, want) {
+			t.Errorf("the end does not print %s:\n%s", want, res.out)
+		}
+	}
 	if out := r.expect(exit.Done, "agents", "status").out; !strings.Contains(out, "/pull/") {
 		t.Errorf("status: %s", out)
 	}

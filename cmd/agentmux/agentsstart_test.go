@@ -116,8 +116,11 @@ func TestAgentsStart(t *testing.T) {
 		t.Errorf("changelog: %s", text)
 	}
 
-	if res := r.expect(exit.BadUsage, "agents", "start", "--yes", "--headless"); !strings.Contains(res.err, "every agent has a marker") {
+	if res := r.expect(exit.BadUsage, "agents", "start", "--yes", "--headless"); !strings.Contains(res.err, "every agent is done; agentmux agents start --new") {
 		t.Errorf("a second start: %s", res.err)
+	}
+	if res := r.expect(exit.BadUsage, "agents", "start", "--yes", "--headless", "--new", "--only", ""); !strings.Contains(res.err, "--only names no agent") {
+		t.Errorf("--only without a name: %s", res.err)
 	}
 	r.write(filepath.Join(r.dir, "playbook.yaml"), strings.Replace(teamPlaybook, "hello", "hello again", 1))
 	r.expect(exit.Done, "agents", "start", "--yes", "--headless", "--new", "--only", "words")
@@ -165,8 +168,12 @@ func TestAgentsRetry(t *testing.T) {
 	if err := os.Symlink(foreign, filepath.Join(r.clone, ".dmux", "signals")); err != nil {
 		t.Fatal(err)
 	}
-	if res := r.expect(exit.Failed, "agents", "start", "--yes", "--headless"); !strings.Contains(res.err, "is not a link that agentmux made: markers made there do not count") {
+	res := r.expect(exit.Failed, "agents", "start", "--yes", "--headless")
+	if !strings.Contains(res.err, "is not a link that agentmux made: markers made there do not count") {
 		t.Errorf("a link of another: %s", res.err)
+	}
+	if !strings.Contains(res.err, "1 changed file is not included") { // that of .dmux
+		t.Errorf("the agents file counts as a change that is left out: %s", res.err)
 	}
 	if found, err := os.ReadDir(foreign); err != nil || len(found) != 1 {
 		t.Errorf("the link of another was followed: %v, %v", found, err)
@@ -196,7 +203,7 @@ func TestAgentsRetry(t *testing.T) {
 	if got := r.git(r.clone, "show", "feature/greeting:words.txt"); got != "hello" {
 		t.Errorf("words.txt: %q", got)
 	}
-	res := r.expect(exit.Done, "agents", "cleanup")
+	res = r.expect(exit.Done, "agents", "cleanup")
 	if to, err := os.Readlink(filepath.Join(r.clone, ".dmux", "signals")); err != nil || to != foreign {
 		t.Errorf("the link of another leads to %q, %v", to, err)
 	}

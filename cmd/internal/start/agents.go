@@ -33,6 +33,7 @@ import (
 type AgentsOptions struct {
 	File     string   // empty = .dmux-agents.yml of the project
 	Only     []string // these agents, and those that they need; none = all
+	OnlyNone bool     // Only was given, and empty
 	Yes      bool     // ask nothing
 	New      bool     // not the session of an earlier run, which is removed
 	Headless bool
@@ -41,6 +42,9 @@ type AgentsOptions struct {
 // Agents starts the agents of an agents file, or continues their session. Everything that is
 // wrong is said before anything is made.
 func Agents(ctx context.Context, a *site.Finder, o AgentsOptions) error {
+	if o.OnlyNone {
+		return exit.UsageText("--only names no agent; leave it out to start all of them")
+	}
 	if !o.Yes && !a.Terminal {
 		return exit.UsageText("there is no terminal to ask at; agentmux agents start --yes asks nothing")
 	}
@@ -131,12 +135,16 @@ func again(ctx context.Context, a *site.Finder, e session.Entry, team *agents.Te
 	if err := problems.Err(); err != nil {
 		return err
 	}
+	done := !slices.ContainsFunc(started.Agents, func(m agents.Agent) bool { return e.State.Team[m.Name].Status(true) != agents.Done })
 	left := slices.ContainsFunc(started.Agents, func(m agents.Agent) bool { return e.State.Team[m.Name].Marker == "" })
 	said, err := command.Unread(e.Dir) // such as a retry
 	if err != nil {
 		return err
 	}
-	if host.Removable(e.State) && !left && said == 0 {
+	switch {
+	case host.Removable(e.State) && done && said == 0:
+		return exit.Usage(fmt.Errorf("%s has ended and every agent is done; agentmux agents start --new starts all of them again", e.Name))
+	case host.Removable(e.State) && !left && said == 0:
 		return exit.Usage(fmt.Errorf("%s has ended and every agent has a marker; agentmux retry %s, then agentmux agents start, starts those again that failed, agentmux agents start --new all of them", e.Name, e.Name))
 	}
 	if string(frozen) != string(team.Encode()) {
