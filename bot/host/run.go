@@ -268,7 +268,7 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 		// gets here again. They do not wait for a tmux server that is slow to answer.
 		closed = r.crew.ClosePanes(ctx, 2*time.Second, false) == nil
 		r.crew.FinishTranscripts(ctx)
-		if _, err := r.changelog(ctx, last); err != nil {
+		if _, err := r.changelog(context.WithoutCancel(ctx), last); err != nil {
 			r.Log.Warn("changelogs are not complete", "err", err)
 		}
 	}
