@@ -110,7 +110,7 @@ func (spec Spec) branchOf(ctx context.Context, a *agents.Agent) (tip, why string
 		former = spec.Former.Identity
 	}
 	if holder := spec.Register.Holder(p.Store.Dir(), a.Branch); holder != "" && holder != former {
-		return "", a.Branch + " belongs to another session; choose another name (agentmux sessions lists them)", nil
+		return "", a.Branch + " belongs to another session; choose another name (agentmux sessions lists them), or try again in a minute if a start was just cut off", nil
 	}
 	inTheWay := clone.InTheWay(ctx, p.Clone.Root, a.Branch)
 	if found := (*clone.ExportError)(nil); errors.As(inTheWay, &found) {

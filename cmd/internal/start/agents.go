@@ -142,6 +142,7 @@ func again(ctx context.Context, a *site.Finder, e session.Entry, team *agents.Te
 		return err
 	}
 	switch {
+	case Owes(ctx, e):
 	case host.Removable(e.State) && done && said == 0:
 		return exit.Usage(fmt.Errorf("%s has ended and every agent is done; agentmux agents start --new starts all of them again", e.Name))
 	case host.Removable(e.State) && !left && said == 0:
