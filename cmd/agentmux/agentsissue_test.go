@@ -90,6 +90,9 @@ agents:
 		if strings.Contains(text, want.not) || number == third && !strings.Contains(text, want.has) {
 			t.Errorf("comments of issue %d:\n%s", number, text)
 		}
+		if number == third && !strings.Contains(text, "agentmux retry shop --role broken") || strings.Contains(text, "--changes") {
+			t.Errorf("what to do next, on issue %d:\n%s", number, text)
+		}
 		if n := len(hub.Comments(number)); n != 2 {
 			t.Errorf("%d comments on issue %d, want a status and an end:\n%s", n, number, text)
 		}

@@ -162,6 +162,9 @@ func New(o Options) (*Mirror, error) {
 	n := markdown.New(o.Server.Place.Server(), o.LinkHosts)
 	n.Redact = o.Redactor.Redact
 	k.view = comment.New(new(story.Progress), comment.Facts{Host: o.Host, Sandbox: o.Sandbox, Deaf: o.Deaf, DeafAfter: o.DeafAfter}, n)
+	if o.Unit != nil {
+		k.view.Agent = o.Unit.Agent
+	}
 	places := &locator{ledger: k}
 	m := &Mirror{
 		ledger: k, wake: make(chan struct{}, 1), follow: s.Follow(0), ending: func() bool { return false },
