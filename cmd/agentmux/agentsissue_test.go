@@ -1,14 +1,17 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 )
 
 const issuePlaybook = teamPlaybook + `  - role: build
@@ -46,6 +49,13 @@ agents:
     task: Nothing that an issue asks for
     depends_on: broken
 `, second, third))
+	other := r.claimedElsewhere(second)
+	if res := r.expect(exit.Locked, "agents", "start", "--yes", "--headless"); !strings.Contains(res.err, fmt.Sprintf("acme/widgets#%d is claimed by host", second)) || len(r.sessions()) != 0 {
+		t.Errorf("a start although another host has an issue: %s", res.err)
+	}
+	if err := other.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	res := r.expect(exit.Failed, "agents", "start", "--yes", "--headless")
 	e := r.session()
 	r.sound(e)
@@ -100,4 +110,23 @@ agents:
 	if got := r.git(r.clone, "ls-remote", r.github.CloneURL(rigRepo), "refs/agentmux/claims/*"); got != "" {
 		t.Errorf("claims are left: %s", got)
 	}
+}
+
+// claimedElsewhere claims an issue for another host.
+func (r *rig) claimedElsewhere(issue int) claim.Held {
+	r.t.Helper()
+	store, err := claim.OpenStore(r.t.Context(), r.t.TempDir())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	token := r.github.Token(rigBot)
+	desk := claim.NewRemote(claim.Options{
+		Repo:  remote.Repository{URL: r.github.CloneURL(rigRepo), Secret: func(context.Context) (string, error) { return token, nil }},
+		Store: store, RepoID: r.github.Repo(rigRepo).ID(), Host: claim.NewHostID(),
+	})
+	held, err := desk.Take(r.t.Context(), claim.Want{Issue: issue, Session: "other", Trigger: "cli/other", State: claim.Running})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return held
 }
