@@ -50,17 +50,17 @@ var table = []row{
 	{13, "cmd/internal/cleanup", "bot/restore bot/bell bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site ghsync/mirror" +
 		" internal/durable internal/gitrepo internal/gitrepo/workspace orchestrator orchestrator/session"}, // ends what corrupt sessions have running, as a stop does
 	{13, "cmd/internal/steer", "bot/inbox bot/bell bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site" +
-		" internal/document orchestrator orchestrator/command orchestrator/session orchestrator/story"}, // a command may need a host, or the bot that serves the project
+		" internal/document orchestrator orchestrator/command orchestrator/session orchestrator/story workflows/agents"}, // a command may need a host, or the bot that serves the project
 	{12, "cmd/internal/setup", "bot/account bot/config bot/request cmd/internal/console cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/transport" +
 		" internal/agent internal/durable internal/gitrepo internal/gitrepo/clone"}, // says of logins what doctor finds; writes a workflow only where there is none
-	{12, "cmd/internal/providers", "bot/host cmd/internal/exit cmd/internal/show cmd/internal/site internal/agent internal/document"},                                                                                                                                                                                                                                                // what people ask of the CLIs, out of the package of the commands
-	{12, "cmd/internal/mail", "cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site internal/document orchestrator orchestrator/folder orchestrator/watch workflows/message"},                                                                                                                                                                         // reads messages wherever they lie, and writes nothing
-	{14, "cmd/internal/team", "bot/project bot/request cmd/internal/console cmd/internal/exit cmd/internal/hostlog cmd/internal/site ghsync internal/document internal/sanitize orchestrator/session workflows/agents bot/host bot/roster cmd/internal/hosting cmd/internal/monitor/paint cmd/internal/steer internal/durable orchestrator orchestrator/command orchestrator/story"}, // the file with questions of its own, and its runs, which are steered as any session
-	{12, "cmd/internal/hosting", "bot/checkpoint bot/claim bot/ear bot/host bot/journal bot/project bot/tenure ghsync cmd/internal/console cmd/internal/exit cmd/internal/hostlog" +
+	{12, "cmd/internal/providers", "bot/host cmd/internal/exit cmd/internal/show cmd/internal/site internal/agent internal/document"},                                                                                                                                                                                                                                                                      // what people ask of the CLIs, out of the package of the commands
+	{12, "cmd/internal/mail", "cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site internal/document orchestrator orchestrator/folder orchestrator/watch workflows/message"},                                                                                                                                                                                               // reads messages wherever they lie, and writes nothing
+	{14, "cmd/internal/team", "bot/project bot/request cmd/internal/console cmd/internal/exit cmd/internal/hostlog cmd/internal/site ghsync internal/document internal/sanitize orchestrator/session workflows/agents bot/host bot/roster cmd/internal/hosting cmd/internal/monitor/paint cmd/internal/steer internal/agent/signal internal/durable orchestrator orchestrator/command orchestrator/story"}, // the file with questions of its own, and its runs, which are steered as any session
+	{12, "cmd/internal/hosting", "bot/bundle bot/checkpoint bot/claim bot/ear bot/host bot/journal bot/project bot/tenure ghsync cmd/internal/console cmd/internal/exit cmd/internal/hostlog" +
 		" cmd/internal/monitor/paint cmd/internal/show cmd/internal/site internal/shield orchestrator orchestrator/session orchestrator/session/register" +
 		" orchestrator/story tmux"}, // says how a session ended when its host has; claims the issue, hears its comments
 	{11, "cmd/internal/show", "bot/rehearsal bot/config bot/host bot/work bot/project cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync/mirror" +
-		" internal/agent internal/document internal/gitrepo orchestrator orchestrator/session orchestrator/story workflows workflows/artifact"}, // words and JSON of what they know
+		" internal/agent internal/document internal/gitrepo orchestrator orchestrator/session orchestrator/story workflows workflows/agents workflows/artifact"}, // words and JSON of what they know
 	{11, "cmd/internal/doctor", "bot/account bot/config bot/host bot/project bot/place cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync ghsync/installation ghsync/sight ghsync/transport" +
 		" bot/admission bot/intake bot/request internal/agent internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/shield orchestrator/session tmux workflows"}, // probes each of them as a run uses it
 	{10, "cmd/internal/site", "bot/account bot/admission bot/bell bot/config bot/host bot/project bot/place bot/ticket cmd/internal/console cmd/internal/exit cmd/internal/hostlog ghsync ghsync/transport" +
@@ -87,7 +87,7 @@ var table = []row{
 	{6, "bot/inbox", "orchestrator orchestrator/session"},                                                                            // files of a session alone, so that bot, host and commands read them alike
 	{9, "bot/queue", "bot/config bot/gate bot/ticket ghsync/mirror/comment"},                                                         // slots and turns alone: what begins with a slot it does not know
 	{8, "bot/ticket", "bot/gate ghsync internal/durable orchestrator/session"},                                                       // a request in the words of the gate, by the name of a session
-	{9, "bot/host", "bot/inbox bot/checkpoint bot/claim bot/restore bot/crew bot/work bot/rehearsal bot/project bot/place bot/config ghsync ghsync/pulltext ghsync/mirror ghsync/transport tmux orchestrator/decide orchestrator/duty orchestrator/engine" +
+	{9, "bot/host", "bot/display bot/material bot/notice orchestrator/story bot/inbox bot/checkpoint bot/claim bot/restore bot/crew bot/work bot/rehearsal bot/project bot/place bot/config ghsync ghsync/pulltext ghsync/mirror ghsync/transport tmux orchestrator/decide orchestrator/duty orchestrator/engine" +
 		" orchestrator/session orchestrator/session/register orchestrator/watch orchestrator workflows workflows/prompt internal/agent internal/agent/process internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/redact bot/roster workflows/agents" +
 		" internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
 	{8, "bot/crew", "bot/transcript bot/project bot/place bot/config tmux orchestrator/duty orchestrator/engine orchestrator/session orchestrator/story orchestrator/toolset orchestrator" +
@@ -95,8 +95,10 @@ var table = []row{
 	{8, "bot/work", "bot/checkpoint bot/material bot/project bot/spares bot/place bot/config ghsync ghsync/pulltext ghsync/transport ghsync/markdown orchestrator/decide orchestrator/duty orchestrator/engine orchestrator/session orchestrator/session/register" +
 		" orchestrator workflows workflows/agents workflows/artifact internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/outgate internal/crash internal/redact"}, // no panes, no programs of agents
 	{8, "bot/roster", "bot/project internal/durable internal/gitrepo internal/gitrepo/clone orchestrator/duty orchestrator/session orchestrator/session/register orchestrator/team orchestrator workflows/agents"}, // what only a run of an agents file has: the host, which runs every session, calls it
-	{8, "bot/rehearsal", "ghsync ghsync/markdown ghsync/mirror ghsync/transport orchestrator/decide orchestrator/duty orchestrator/session orchestrator/toolset orchestrator workflows workflows/artifact"},        // what a true run would do it is told through an interface
-	{7, "bot/material", "bot/place ghsync orchestrator/duty orchestrator/engine orchestrator/session orchestrator/story orchestrator workflows workflows/artifact" +
+	{3, "bot/notice", "internal/command orchestrator workflows/agents"}, // a desktop, and two states to compare: no session, no pane
+	{8, "bot/display", "ghsync/mirror ghsync/transport orchestrator"},   // mirrors run beside an engine, which knows none of them
+	{8, "bot/rehearsal", "ghsync ghsync/markdown ghsync/mirror ghsync/transport orchestrator/decide orchestrator/duty orchestrator/session orchestrator/toolset orchestrator workflows workflows/artifact"}, // what a true run would do it is told through an interface
+	{7, "bot/material", "workflows/prompt bot/place ghsync orchestrator/duty orchestrator/engine orchestrator/session orchestrator/story orchestrator workflows workflows/artifact" +
 		" internal/gitrepo"}, // its errors say to the engine what no repetition can change, as those of crew and work do
 	{8, "bot/restore", "bot/checkpoint bot/claim orchestrator orchestrator/session internal/gitrepo internal/durable internal/crash"},               // a session from what another machine handed over: above the checkpoint, which knows no session, and below the host, which runs what it makes
 	{7, "bot/checkpoint", "internal/durable internal/gitrepo internal/gitrepo/remote internal/outgate internal/redact internal/crash"},              // what machines hand to each other, apart from the work it is made of: made by work, read by host
@@ -104,8 +106,9 @@ var table = []row{
 	{7, "bot/project", "bot/config ghsync ghsync/transport internal/durable orchestrator/session internal/agent/settings internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/document internal/crash"},
 	{7, "bot/intake", "ghsync ghsync/transport internal/redact internal/turnstile"},              // what may have changed on GitHub: it decides nothing, so it knows neither gate nor journal
 	{5, "bot/claim", "internal/gitrepo internal/gitrepo/remote internal/durable internal/crash"}, // who holds an issue, told by git refs or by locks: no session, pane or API, so that daemon, command and job claim alike
-	{6, "bot/place", "orchestrator/session orchestrator internal/shield"},                        // the agents and the work of a session go by the same names
-	{6, "bot/transcript", "orchestrator/session internal/shield internal/redact"},                // apart from the crew: the process behind a pane runs one half of it
+	{6, "bot/bundle", "bot/claim"},                                                // several claims as one: whose issues they are it is told
+	{6, "bot/place", "orchestrator/session orchestrator internal/shield"},         // the agents and the work of a session go by the same names
+	{6, "bot/transcript", "orchestrator/session internal/shield internal/redact"}, // apart from the crew: the process behind a pane runs one half of it
 	{7, "ghsync/mirror", "ghsync/mirror/comment orchestrator/duty ghsync ghsync/transport ghsync/markdown orchestrator/session orchestrator/story orchestrator internal/durable internal/redact"},
 	{6, "ghsync/mirror/comment", "ghsync/markdown orchestrator/story orchestrator"}, // pure: what the mirror says, apart from how it gets there
 	{7, "orchestrator/mcp", "orchestrator/tools orchestrator/toolset"},
@@ -117,10 +120,10 @@ var table = []row{
 	{6, "ghsync", "ghsync/joblog ghsync/transport ghsync/markdown internal/redact internal/sanitize internal/crash"},
 	{6, "orchestrator/session/register", "orchestrator/session orchestrator internal/durable"}, // of all projects of a machine, while a session knows itself alone
 	{5, "orchestrator/session", "orchestrator/decide orchestrator/duty orchestrator/invariant orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact internal/durable internal/crash"},
-	{5, "orchestrator/story", "orchestrator"},         // one place says why, what is owed and what is next; status, monitor and mirror read it
-	{3, "orchestrator/decide/fault", "orchestrator"},  // apart from the reducer: records compared with records, no state
-	{3, "orchestrator/decide/ending", "orchestrator"}, // as fault: reports in words
-	{3, "orchestrator/decide/letter", "orchestrator"}, // as fault: messages as files
+	{5, "orchestrator/story", "orchestrator workflows/agents"}, // one place says why, what is owed and what is next; status, monitor and mirror read it
+	{3, "orchestrator/decide/fault", "orchestrator"},           // apart from the reducer: records compared with records, no state
+	{3, "orchestrator/decide/ending", "orchestrator"},          // as fault: reports in words
+	{3, "orchestrator/decide/letter", "orchestrator"},          // as fault: messages as files
 	{4, "orchestrator/decide", "orchestrator/decide/ending orchestrator/decide/fault orchestrator/decide/letter orchestrator/team orchestrator/duty orchestrator/invariant orchestrator/move orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/agents workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
 	{3, "orchestrator/upgrade", "orchestrator workflows workflows/artifact"},
 	{3, "orchestrator/invariant", "orchestrator workflows"},

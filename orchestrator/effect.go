@@ -20,6 +20,7 @@ const (
 	EffCommit          = "ensure_commit"    // the branch's commit exists locally
 	EffPush            = "ensure_push"      // the branch is where people find it
 	EffFetchBranch     = "fetch_branch"     // Commit is in the person's clone as Branch, which is not checked out
+	EffTest            = "run_test"         // the test command has passed on the work of Task
 	EffPR              = "ensure_pr"        // a pull request for the branch exists
 	EffLastCompletion  = "write_last_completion"
 	EffCheckpoint      = "checkpoint"      // the session, and what the workspaces named by Paths hold, is kept

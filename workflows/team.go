@@ -25,3 +25,18 @@ func OfTeam(team *agents.Team) *Definition {
 		}},
 	}
 }
+
+// Roles lists the roles that a workflow may start, some of them more than once.
+func (d *Definition) Roles() []string {
+	var roles []string
+	for _, p := range d.Phases {
+		if p.Role != "" {
+			roles = append(roles, p.Role)
+		}
+		roles = append(roles, p.DefaultRoles...)
+		if p.Research {
+			roles = append(roles, RoleCodeResearcher)
+		}
+	}
+	return roles
+}

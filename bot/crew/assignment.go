@@ -9,9 +9,9 @@ import (
 	"github.com/agentmux/agentmux/workflows/agents"
 )
 
-// assignment is what an agents file says to one of its agents: the task, where it may work, the
-// branches and plans of those before it, and who else is there.
-func assignment(team *agents.Team, name string, s *orchestrator.State) string {
+// assignment is what an agents file says to one of its agents: the task, the text of the issue that
+// it works for, where it may work, the branches and plans of those before it, and who else is there.
+func assignment(team *agents.Team, name, issue string, s *orchestrator.State) string {
 	a := team.Agent(name)
 	if a == nil {
 		return ""
@@ -21,7 +21,13 @@ func assignment(team *agents.Team, name string, s *orchestrator.State) string {
 	if task == "" && a.Role == agents.RoleReview {
 		task = "Review the branches below against the base of this run."
 	}
+	if task == "" && issue != "" {
+		task = "Resolve the issue below."
+	}
 	fmt.Fprintf(&b, "%s\n", task)
+	if issue != "" {
+		fmt.Fprintf(&b, "\n%s\n", strings.TrimRight(issue, "\n"))
+	}
 	paths(&b, "Paths that you may change (a path that ends in `/` means everything below it):", a.Scope)
 	paths(&b, "Paths that you may read but not change:", a.Context)
 	var branches, plans []string

@@ -40,6 +40,8 @@ type Sources interface {
 	// DiffStat lists what changed between two commits or trees; strays are marked.
 	DiffStat(ctx context.Context, from, to string, strays story.Strays) (string, error)
 	Strays() (story.Strays, error)
+	// IssueTask is the text of the issue of an agent, kept as blob.
+	IssueTask(blob string) (string, error)
 }
 
 // Spec says which session's agents a crew runs.

@@ -14,7 +14,9 @@ import (
 
 // Open prepares access to the tmux server of the session, whether or not it runs.
 func (r *Crew) Open(s *orchestrator.State) (err error) {
-	r.panes, err = openPanes(r.Options, r.sess, s)
+	if r.panes, err = openPanes(r.Options, r.sess, s); err == nil {
+		r.panes.main = mainWindow(r, s)
+	}
 	return err
 }
 

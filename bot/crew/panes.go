@@ -35,6 +35,7 @@ type panes struct {
 	sess    *session.Session
 	name    string // tmux session
 	control tmux.WindowSpec
+	main    tmux.WindowSpec // of the person, in the project; without a command there is none
 
 	mu      sync.Mutex
 	started time.Time                    // of the server, as last seen
@@ -61,6 +62,25 @@ func openPanes(o Options, sess *session.Session, s *orchestrator.State) (*panes,
 	}, nil
 }
 
+// roleMain is the name of the window of the person. It has no tags: it belongs to no launch.
+const roleMain = "main"
+
+// mainWindow is a window for the person in the project, as main_pane of an agents file asks for one. It
+// runs the person's shell, with none of the variables of the host but a few that name no secret.
+func mainWindow(r *Crew, s *orchestrator.State) tmux.WindowSpec {
+	shell, _ := r.Environ("SHELL")
+	if r.def == nil || r.def.Team == nil || !r.def.Team.MainPane || !s.Interactive || !filepath.IsAbs(shell) {
+		return tmux.WindowSpec{}
+	}
+	w := tmux.WindowSpec{Session: s.SessionName, Name: roleMain, Command: []string{shell}, Dir: r.sess.Project()}
+	for _, name := range []string{"HOME", "PATH", "USER", "LANG", "SHELL"} {
+		if value, ok := r.Environ(name); ok {
+			w.Env = append(w.Env, name+"="+value)
+		}
+	}
+	return w
+}
+
 // ensure creates the server, the tmux session and its control window unless they exist, and
 // returns the launches as list does.
 func (p *panes) ensure(ctx context.Context) (map[orchestrator.Launch]tmux.Pane, error) {
@@ -74,6 +94,11 @@ func (p *panes) ensure(ctx context.Context) (map[orchestrator.Launch]tmux.Pane, 
 	process, err := p.serverProcess(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("start tmux server: %w", err)
+	}
+	if len(p.main.Command) > 0 && len(all) == 1 { // with more, it was opened before, and the person may have closed it
+		if _, err := p.server.NewWindow(ctx, p.main); err != nil {
+			return nil, fmt.Errorf("open main pane: %w", err)
+		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -66,13 +66,19 @@ func (r *briefing) promptValues(ctx context.Context, a orchestrator.Args, s *orc
 	if slices.Contains(r.begun, a.Workspace) {
 		values["earlier_work"] = earlierWork
 	}
+	var err error
 	if r.def.Team != nil {
-		values["assignment"] = assignment(r.def.Team, a.Task, s)
+		issue := ""
+		if blob := s.Team[a.Task].Snapshot; blob != "" {
+			if issue, err = r.sources.IssueTask(blob); err != nil {
+				return nil, engine.Never(err)
+			}
+		}
+		values["assignment"] = assignment(r.def.Team, a.Task, issue, s)
 	}
 	if s.ChangeRequest != "" {
 		values["change_request"] = prompt.Fence("a request for changes", string(s.ChangeRequest))
 	}
-	var err error
 	if values["research_handoff"], err = r.handoff(s); err != nil {
 		return nil, err
 	}

@@ -3,17 +3,15 @@ package host
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
-	"sync"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/display"
 	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/ghsync/mirror"
-	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
 // MirrorSpec says whether the session is shown on its issue.
@@ -28,29 +26,11 @@ type MirrorSpec struct {
 	Pace mirror.Pace
 }
 
-const (
-	// signalTime is how long a canceled session may still write on its issue.
-	signalTime = 5 * time.Second
-	// finishTime is how long a mirror may catch up where limits.remote is off.
-	finishTime = 30 * time.Minute
-)
-
-// mirroring is a mirror that runs beside the engine. Its failures are logged and affect
-// nothing else. The zero value does nothing.
-type mirroring struct {
-	r      *runner
-	mirror *mirror.Mirror
-	cancel context.CancelFunc
-	done   sync.WaitGroup
-	lost   bool // nothing more can be written; only done's goroutine writes it
-}
-
-// startMirror runs the mirror until finish, even if ctx ends before.
-func (r *runner) startMirror(ctx context.Context, spec MirrorSpec) *mirroring {
-	m := &mirroring{r: r}
+// startMirror shows the session until its display is finished, even if ctx ends before.
+func (r *runner) startMirror(ctx context.Context, spec MirrorSpec) *display.Display {
 	s := r.state.Load()
-	if !spec.On || r.GitHub == nil || s.IssueNumber == 0 || s.OutcomeReason == orchestrator.ReasonClaimLost {
-		return m
+	if !spec.On || r.GitHub == nil || s.OutcomeReason == orchestrator.ReasonClaimLost {
+		return &display.Display{}
 	}
 	if spec.HostID == "" {
 		id, err := r.HostID()
@@ -59,31 +39,35 @@ func (r *runner) startMirror(ctx context.Context, spec MirrorSpec) *mirroring {
 		}
 		spec.HostID = id.String()
 	}
-	shown, err := mirror.New(r.mirrorOptions(s, spec))
-	if err != nil {
-		r.Log.Warn("the session is not shown on its issue", "session", r.sess.Name(), "err", err)
-		return m
+	shown := r.unitMirrors(s, spec)
+	if s.IssueNumber != 0 {
+		shown = []mirror.Options{r.mirrorOptions(s, spec)}
 	}
-	m.mirror = shown
-	ctx, m.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	m.done.Go(func() {
-		err := runMirror(ctx, shown)
-		m.lost = errors.Is(err, mirror.ErrClaimLost) || errors.Is(err, mirror.ErrIssueGone)
-		if err != nil {
-			r.Log.Warn("the mirror ended", "session", r.sess.Name(), "err", err)
-		}
-	})
-	return m
+	return display.Start(ctx, display.Spec{Session: r.sess.Name(), Mirrors: shown, Away: r.Away, Log: r.Log})
 }
 
-// runMirror makes a panic the end of the mirror alone.
-func runMirror(ctx context.Context, m *mirror.Mirror) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+// unitMirrors says how agents that work for issues are shown on them. Commands in the comments there
+// are not read: they would be of the whole run.
+func (r *runner) unitMirrors(s *orchestrator.State, spec MirrorSpec) (all []mirror.Options) {
+	for name, p := range s.Team {
+		a := r.def.Team.Agent(name)
+		if a == nil || a.Issue == 0 || p.Snapshot == "" {
+			continue
 		}
-	}()
-	return m.Run(ctx)
+		snap, err := r.work.SnapshotOf(p.Snapshot)
+		if err != nil {
+			r.Log.Warn("an agent is not shown on its issue", "session", r.sess.Name(), "issue", a.Issue, "err", err)
+			continue
+		}
+		o := r.mirrorOptions(s, spec)
+		o.Issue, o.RepoID, o.Snapshot, o.Deaf, o.Changes = a.Issue, snap.RepoID, &snap, true, nil
+		o.Unit = &story.Unit{Agent: name, Issue: a.Issue, Branch: a.Branch}
+		o.Notes = func() []string {
+			return append(work.BaseNotes(snap.Base), fmt.Sprintf("Agent %s of the run %s, which has %d agents", name, s.SessionID, len(r.def.Team.Agents)))
+		}
+		all = append(all, o)
+	}
+	return all
 }
 
 // mirrorOptions says how a run, or its rehearsal, shows the session.
@@ -134,53 +118,4 @@ func (r *runner) gateChanges(digest string) []string {
 		lines = append(lines, line)
 	}
 	return lines
-}
-
-func (m *mirroring) wake() {
-	if m.mirror != nil {
-		m.mirror.Wake()
-	}
-}
-
-// locked reports whether GitHub refused a comment because the issue is locked.
-func (m *mirroring) locked() bool { return m.mirror != nil && m.mirror.Locked() }
-
-// finish shows the rest of a session that has ended, for a bounded time and until told ends. If
-// the session continues, the next mirror shows it.
-func (m *mirroring) finish(ctx, told context.Context, s *orchestrator.State) {
-	if m.mirror == nil {
-		return
-	}
-	m.cancel()
-	m.done.Wait()
-	if !s.Ended() || m.lost {
-		return
-	}
-	limit := s.Settings.LimitRemote.D()
-	if limit <= 0 {
-		limit = finishTime
-	}
-	if IsCanceled(ctx) {
-		limit = signalTime
-	}
-	for {
-		err := m.finishWithin(told, limit)
-		if err == nil || told.Err() != nil {
-			return
-		}
-		if m.r.Away == nil || m.r.Away() == nil || IsCanceled(ctx) {
-			m.r.Log.Warn("not everything is shown on the issue", "session", m.r.sess.Name(), "err", errors.Join(err, m.mirror.LastError()))
-			return
-		}
-		transport.Wait(told, awayPause)
-	}
-}
-
-// awayPause is between two tries to show the end of a session while its account is refused.
-const awayPause = 30 * time.Second
-
-func (m *mirroring) finishWithin(ctx context.Context, limit time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	return m.mirror.Finish(transport.WithPriority(ctx, transport.PriorityFinishing))
 }

@@ -3,7 +3,6 @@ package host
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/crew"
+	"github.com/agentmux/agentmux/bot/material"
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/bot/roster"
 	"github.com/agentmux/agentmux/ghsync"
@@ -21,7 +21,6 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/session/register"
 	"github.com/agentmux/agentmux/workflows"
-	"github.com/agentmux/agentmux/workflows/prompt"
 )
 
 // PrepareSpec says what session to make.
@@ -39,6 +38,8 @@ type PrepareSpec struct {
 	Request  string // what to do; for an issue it may be empty
 	Workflow string // empty = the configured one
 	Agents   []byte // an agents file, in place of a workflow; nil = none
+	// Issues are the texts of those that agents of the file work for, by name.
+	Issues map[string]*ghsync.Snapshot
 	// Tips are the commits at which agents of the file begin whose branches are there, by name.
 	Tips map[string]string
 
@@ -67,6 +68,14 @@ type PrepareSpec struct {
 // Root returns the directory of the project that the session is made in.
 func (spec PrepareSpec) Root() string { return cmp.Or(spec.Dir, spec.Project.Clone.Root) }
 
+// snapshots are the texts that the session keeps, by agent; under "" its own.
+func (spec PrepareSpec) snapshots() map[string]*ghsync.Snapshot {
+	if spec.Snapshot == nil {
+		return spec.Issues
+	}
+	return map[string]*ghsync.Snapshot{"": spec.Snapshot}
+}
+
 // ErrProductManager says that a workflow has no phase for the product manager.
 var ErrProductManager = errors.New("this workflow has no phase for a product manager; leave --product-manager out, or choose another with --workflow")
 
@@ -85,21 +94,26 @@ func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session,
 	if err := h.Preflight(spec.Config, def, spec.Interactive); err != nil {
 		return nil, err
 	}
+	files, blobs, err := material.Keep(spec.snapshots())
+	if err != nil {
+		return nil, err
+	}
+	if spec.MirrorState != nil {
+		files[session.MirrorFile] = spec.MirrorState
+	}
 	create := session.CreateSpec{
 		Project: cmp.Or(spec.dir, spec.Root()), Now: h.Now(), Name: spec.Name, Source: spec.Title, Request: spec.Request,
-		Definition: data, Agents: spec.Agents, BranchPrefix: spec.Config.GitHub.BranchPrefix, State: h.firstState(spec, def), MirrorState: spec.MirrorState,
+		Definition: data, Agents: spec.Agents, BranchPrefix: spec.Config.GitHub.BranchPrefix, State: h.firstState(spec, def), Files: files,
 		Branch: func(branch, identity string) (bool, error) { return h.freeBranch(ctx, spec, branch, identity) }, Unless: spec.Unless,
 	}
+	create.State.Team = roster.Progress(spec.Tips, blobs)
 	if spec.dir == "" {
 		create.Note = func(identity, secret, dir string) error {
 			return h.register().Write(register.Note{ID: identity, Secret: secret, Path: dir})
 		}
 	}
 	if spec.Snapshot != nil {
-		if create.Snapshot, err = json.MarshalIndent(spec.Snapshot, "", "  "); err != nil {
-			return nil, fmt.Errorf("encode issue snapshot: %w", err)
-		}
-		create.Request = cmp.Or(strings.TrimSpace(spec.Request), "") + issueRequest(spec.Snapshot)
+		create.Request = cmp.Or(strings.TrimSpace(spec.Request), "") + material.IssueText(spec.Snapshot)
 		create.Source = spec.Snapshot.Title.String()
 	}
 	if err := h.exclude(ctx, create.Project, spec.Project); err != nil {
@@ -165,7 +179,6 @@ func (h *Host) firstState(spec PrepareSpec, def *workflows.Definition) orchestra
 		GHAvailable: &available, BaseBranch: spec.Base.Branch, BaseSHA: spec.Base.SHA, ConfigSource: spec.Source,
 		Trigger: orchestrator.Optional(spec.Trigger), Interactive: spec.Interactive, Mirror: spec.Mirror,
 		Settings: Settings(spec.Config, spec.Interactive || spec.Snapshot != nil && !spec.Locked), Identity: spec.Identity,
-		Team: roster.Progress(spec.Tips),
 	}
 	if spec.Project.GitHub {
 		s.Repo = orchestrator.Optional(spec.Project.Repo.String())
@@ -202,19 +215,6 @@ func (h *Host) freeBranch(ctx context.Context, spec PrepareSpec, branch, identit
 		}
 	}
 	return h.register().Reserve(p.Store.Dir(), branch, identity)
-}
-
-// issueRequest is the text of an issue for the agents, as data between boundaries.
-func issueRequest(s *ghsync.Snapshot) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Issue %s#%d, opened by %s.\n\n", s.Repo, s.Issue, s.Author)
-	text := "# " + s.Title.String() + "\n\n" + s.Body.String()
-	b.WriteString(prompt.Fence(fmt.Sprintf("the text of the issue by %s", s.Author), text))
-	for _, c := range s.Comments {
-		b.WriteString("\n")
-		b.WriteString(prompt.Fence(fmt.Sprintf("a comment by %s of %s", c.Author, c.CreatedAt.UTC().Format("2006-01-02 15:04")), c.Body.String()))
-	}
-	return b.String()
 }
 
 // PreflightError lists what keeps the agents of a run from starting.
@@ -283,7 +283,7 @@ func (h *Host) preflight(c *config.Config, p agent.Provider, interactive bool) [
 // providersOf lists the providers that a run may start.
 func providersOf(c *config.Config, def *workflows.Definition) []string {
 	var names []string
-	for _, role := range rolesOf(def) {
+	for _, role := range def.Roles() {
 		names = append(names, c.Choose(role).Provider)
 	}
 	if def.Team != nil {
@@ -292,19 +292,4 @@ func providersOf(c *config.Config, def *workflows.Definition) []string {
 		}
 	}
 	return names
-}
-
-// rolesOf lists the roles a workflow may start.
-func rolesOf(def *workflows.Definition) []string {
-	var roles []string
-	for _, p := range def.Phases {
-		if p.Role != "" {
-			roles = append(roles, p.Role)
-		}
-		roles = append(roles, p.DefaultRoles...)
-		if p.Research {
-			roles = append(roles, workflows.RoleCodeResearcher)
-		}
-	}
-	return roles
 }

@@ -123,7 +123,7 @@ func (r *runner) previewPrompts(ctx context.Context, p *rehearsal.Preview) error
 
 func (r *runner) previewLaunches(p *rehearsal.Preview, scratch string) error {
 	seen := map[string]bool{}
-	for _, role := range rolesOf(r.def) {
+	for _, role := range r.def.Roles() {
 		if seen[role] {
 			continue
 		}

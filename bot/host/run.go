@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/crew"
+	"github.com/agentmux/agentmux/bot/display"
 	"github.com/agentmux/agentmux/bot/inbox"
 	"github.com/agentmux/agentmux/bot/restore"
 	"github.com/agentmux/agentmux/bot/roster"
@@ -230,17 +231,20 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 			r.Log.Warn(roster.SignalsLink+" is not made", "err", err)
 		}
 	}
+	board := r.board(s)
+	defer board.Close()
 	stopSpares := r.work.StartSpares(ctx)
-	mirror := r.startMirror(ctx, spec.Mirror)
+	shown := r.startMirror(ctx, spec.Mirror)
 	lost, unwatch := r.guarding.losing()
 	defer unwatch()
 	crash.Point("start mirror", "")
 	last, err := engine.Run(ctx, engine.Options{
 		Session: r.sess, Definition: r.def, Effects: r, Agents: r.crew, Work: r, Wakes: tree.Wakes(), Now: r.Now,
-		Log: r.Log, Start: start, Redact: r.Redactor.Redact, Forged: r.crew.Forged, Locked: mirror.locked, OnCommit: func(s *orchestrator.State) {
+		Log: r.Log, Start: start, Redact: r.Redactor.Redact, Forged: r.crew.Forged, Locked: shown.Locked, OnCommit: func(s *orchestrator.State) {
 			r.state.Store(s)
 			r.work.Foresee(r.def, s)
-			mirror.wake()
+			shown.Wake()
+			board.Look(s)
 			if spec.OnCommit != nil {
 				spec.OnCommit(s)
 			}
@@ -264,12 +268,12 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 		// gets here again. They do not wait for a tmux server that is slow to answer.
 		closed = r.crew.ClosePanes(ctx, 2*time.Second, false) == nil
 		r.crew.FinishTranscripts(ctx)
-		if _, err := r.changelog(ctx, last); err != nil {
+		if _, err := r.changelog(context.WithoutCancel(ctx), last); err != nil {
 			r.Log.Warn("changelogs are not complete", "err", err)
 		}
 	}
 	told, stop := inbox.Until(ctx, r.sess, last)
-	mirror.finish(ctx, told, last)
+	shown.Finish(told, display.End{State: last, Canceled: IsCanceled(ctx)})
 	stop()
 	crash.Point("finish mirror", "")
 	if over && !closed {
@@ -303,6 +307,9 @@ func unwatched(path string) bool {
 	switch path {
 	case session.StateFile, session.EventsFile, session.RuntimeFile, session.HostLog, session.CreatedLog,
 		session.ToolCursorFile, session.MirrorFile, session.LockFile, session.TranscriptsDir, session.BlobsDir:
+		return true
+	}
+	if filepath.Dir(path) == session.MirrorsDir {
 		return true
 	}
 	return filepath.Base(path) == "config" && filepath.Dir(filepath.Dir(path)) == session.LaunchesDir

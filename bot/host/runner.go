@@ -75,6 +75,7 @@ var actions = map[string]action{
 	orchestrator.EffPush:            byUnit((*work.Work).EnsurePush),
 	orchestrator.EffPR:              byUnit((*work.Work).EnsurePull),
 	orchestrator.EffFetchBranch:     byUnit((*work.Work).FetchBranch),
+	orchestrator.EffTest:            byCrew((*crew.Crew).Test),
 	orchestrator.EffLastCompletion:  byWork((*work.Work).WriteLastCompletion),
 	orchestrator.EffAdopt:           byWork((*work.Work).AdoptBranch),
 	orchestrator.EffCheckpoint:      byWork((*work.Work).Checkpoint),

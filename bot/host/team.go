@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/crew"
+	"github.com/agentmux/agentmux/bot/notice"
 	"github.com/agentmux/agentmux/bot/roster"
 	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -101,4 +102,12 @@ func ClearTeam(ctx context.Context, h *Host, dir string, c *config.Config, disca
 	}
 	roster.Unlink(r.sess)
 	return out, r.work.DropPlaces(s)
+}
+
+// board tells the person who started a run of an agents file at a terminal what becomes of it.
+func (r *runner) board(s *orchestrator.State) *notice.Board {
+	if r.def.Team == nil || !r.def.Team.Notifications || !s.Interactive {
+		return &notice.Board{}
+	}
+	return notice.New(s, r.Environ)
 }

@@ -70,26 +70,60 @@ func TestATeamEndsWithItsBranches(t *testing.T) {
 	}
 }
 
-// The branches of an agent's dependencies are in its workspace, and a failure is one of the run.
-func TestAFailedAgentOfATeamFailsTheRun(t *testing.T) {
+// eightAgents: root, then a, b and c, then ab and bc, then top; free depends on no other.
+const eightAgents = `session: greet
+worktree_base: ../work
+agents:
+  - {name: root, branch: x/root, task: Root}
+  - {name: a, branch: x/a, task: A, depends_on: root, from: root}
+  - {name: b, branch: x/b, task: B, depends_on: root}
+  - {name: c, branch: x/c, task: C, depends_on: root}
+  - {name: ab, branch: x/ab, task: AB, depends_on: [a, b], from: b}
+  - {name: bc, branch: x/bc, task: BC, depends_on: [b, c]}
+  - {name: top, role: review, depends_on: [ab, bc]}
+  - {name: free, branch: x/free, task: Free}
+`
+
+// A diamond of eight agents, of which one fails: exactly those behind it are blocked, the rest ends with
+// its branches, and the branches of an agent's dependencies are in its workspace.
+func TestProtocolM7ADiamondOfEightWithItsHost(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
-	r.script(scenario{Files: map[string][]string{"words": {"words.txt=hello"}}, Says: map[string]string{"build/greeting": "no"}})
+	files := map[string][]string{}
+	for _, name := range []string{"root", "a", "b", "ab", "bc", "free"} {
+		files[name] = []string{name + ".txt=" + name}
+	}
+	r.script(scenario{Files: files, Says: map[string]string{"build/c": "no"}})
 	dir := r.prepare(func(spec *host.PrepareSpec) {
-		spec.Agents, spec.Request, spec.Name = []byte(twoAgents), "", "greet"
+		spec.Agents, spec.Request, spec.Name = []byte(eightAgents), "", "greet"
 	})
 	s := r.run(host.RunSpec{Dir: dir})
-	if s.Outcome != orchestrator.OutcomeFailed || !strings.Contains(string(s.Cause), "greeting (exit 1), look (blocked by greeting)") {
+	if want := "not done: c (exit 1), bc (blocked by c), top (blocked by bc)"; s.Outcome != orchestrator.OutcomeFailed || string(s.Cause) != want {
 		t.Errorf("outcome %s: %s", s.Outcome, s.Cause)
 	}
-	if text, err := os.ReadFile(filepath.Join(dir, "signals", "look.blocked")); err != nil || string(text) != "greeting\n" {
-		t.Errorf("look.blocked: %q, %v", text, err)
+	for name, want := range map[string]string{"root": "0\n", "a": "0\n", "b": "0\n", "c": "1\n", "ab": "0\n", "bc": "99\n", "top": "99\n", "free": "0\n"} {
+		if text, err := os.ReadFile(filepath.Join(dir, "signals", name+".done")); err != nil || string(text) != want {
+			t.Errorf("marker of %s: %q, %v", name, text, err)
+		}
+		started, err := filepath.Glob(filepath.Join(dir, "launches", "*."+name+".*"))
+		if n := len(started); err != nil || (n == 0) != (want == "99\n") || n > 1 && name != "c" {
+			t.Errorf("%s was started %d times, %v", name, n, err)
+		}
 	}
-	if got := r.git("show", "feature/words:words.txt"); got != "hello" {
-		t.Errorf("words.txt: %q", got)
+	if text, err := os.ReadFile(filepath.Join(dir, "signals", "top.blocked")); err != nil || string(text) != "bc\n" {
+		t.Errorf("top.blocked: %q, %v", text, err)
 	}
-	if out := r.git("-C", filepath.Join(r.root, "work", "greet-greeting"), "rev-parse", "feature/words"); out != r.git("rev-parse", "feature/words") {
-		t.Errorf("feature/words in the workspace of greeting: %s", out)
+	if got := r.git("for-each-ref", "--format=%(refname:short)", "refs/heads"); got != "main\nx/a\nx/ab\nx/b\nx/free\nx/root" {
+		t.Errorf("branches %q", got)
+	}
+	if got := r.git("rev-parse", "x/a^"); got != r.git("rev-parse", "x/root") {
+		t.Errorf("a is not on top of root: %s", got)
+	}
+	if got := r.git("ls-tree", "-r", "--name-only", "x/ab"); got != "README.md\nab.txt\nb.txt" {
+		t.Errorf("files of ab: %q", got)
+	}
+	if out := r.git("-C", filepath.Join(r.root, "work", "greet-ab"), "rev-parse", "x/a"); out != r.git("rev-parse", "x/a") {
+		t.Errorf("x/a in the workspace of ab: %s", out)
 	}
 }
 
@@ -113,5 +147,54 @@ func TestABranchThatMovedStays(t *testing.T) {
 	}
 	if got := r.git("show", "feature/greeting-2:greeting.txt"); got != "world" {
 		t.Errorf("greeting.txt: %q", got)
+	}
+}
+
+// A person who starts a team at a terminal has a window in the project, with a shell that knows no
+// token of the host, and a notice of what fails. An unattended run has neither.
+func TestAPersonHasAWindowAndNotices(t *testing.T) {
+	t.Parallel()
+	for _, attended := range []bool{false, true} {
+		r := newRig(t, "")
+		bin := filepath.Join(r.root, "bin")
+		shell, notify := filepath.Join(bin, "shell"), filepath.Join(bin, "notify-send")
+		window, told := filepath.Join(r.root, "window"), filepath.Join(r.root, "told")
+		if err := os.MkdirAll(bin, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for file, text := range map[string]string{
+			shell:  "#!/bin/sh\npwd > " + window + ".tmp; env >> " + window + ".tmp; mv " + window + ".tmp " + window + "; cat\n",
+			notify: "#!/bin/sh\necho \"$@\" >> " + told + "\n",
+		} {
+			if err := os.WriteFile(file, []byte(text), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		environ := r.host.Environ
+		r.host.Environ = func(name string) (string, bool) {
+			switch name {
+			case "SHELL":
+				return shell, true
+			case "AGENTMUX_GITHUB_TOKEN":
+				return "secret", true
+			case "PATH":
+				path, _ := environ(name)
+				return bin + ":" + path, true
+			}
+			return environ(name)
+		}
+		r.script(scenario{Files: map[string][]string{"words": {"words.txt=hello"}}, Says: map[string]string{"build/greeting": "no"}})
+		dir := r.prepare(func(spec *host.PrepareSpec) {
+			spec.Agents, spec.Request, spec.Name, spec.Interactive = []byte(twoAgents), "", "greet", attended
+		})
+		r.run(host.RunSpec{Dir: dir})
+		text, err := os.ReadFile(window)
+		if (err == nil) != attended || attended && (!strings.HasPrefix(string(text), r.project+"\n") || strings.Contains(string(text), "secret")) {
+			t.Errorf("attended %v: the window %q, %v", attended, text, err)
+		}
+		notices, err := os.ReadFile(told)
+		if (err == nil) != attended || attended && !strings.Contains(string(notices), "greeting failed (exit 1)") {
+			t.Errorf("attended %v: notices %q, %v", attended, notices, err)
+		}
 	}
 }

@@ -38,10 +38,17 @@ func (r *runner) unit(a orchestrator.Args, s *orchestrator.State) (*work.Work, *
 	p := s.Team[a.Task]
 	u.FeatureBranch, u.IssueNumber = a.Branch, member.Issue
 	title, _, _ := strings.Cut(strings.TrimSpace(member.Task), "\n")
+	if p.Snapshot != "" {
+		issue, err := r.work.SnapshotOf(p.Snapshot)
+		if err != nil {
+			return nil, nil, engine.Never(err)
+		}
+		title = issue.Title.String()
+	}
 	u.IssueTitle = orchestrator.Optional(title)
 	if from := s.Team[member.From]; member.From != "" && from.Branch != "" {
 		u.BaseBranch = from.Branch
 	}
 	u.Completion = orchestrator.Completion{Commit: p.Commit, Parent: p.Parent, Tree: p.Tree, AuthorDate: a.Date}
-	return work.New(r.unitOptions, work.Spec{Session: r.sess, State: u, Workflow: r.def, Config: r.cfg, Project: r.project}), u, nil
+	return work.New(r.unitOptions, work.Spec{Session: r.sess, State: u, Workflow: r.def, Config: r.cfg, Project: r.project, Issue: p.Snapshot}), u, nil
 }

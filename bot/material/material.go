@@ -15,6 +15,7 @@ type Spec struct {
 	Session  *session.Session
 	Place    place.Place
 	Workflow *workflows.Definition // may be nil for what makes none
+	Issue    string                // blob with the snapshot of an agent's issue; empty = the session's own
 	Now      func() time.Time
 	Log      *slog.Logger
 }
@@ -25,6 +26,7 @@ type Files struct {
 	sess  *session.Session
 	place place.Place
 	def   *workflows.Definition
+	issue string         // blob
 	repo  *gitrepo.Store // nil before useStore
 	now   func() time.Time
 	log   *slog.Logger
@@ -32,7 +34,7 @@ type Files struct {
 
 // New reads and writes nothing.
 func New(spec Spec) *Files {
-	return &Files{sess: spec.Session, place: spec.Place, def: spec.Workflow, now: spec.Now, log: spec.Log}
+	return &Files{sess: spec.Session, place: spec.Place, def: spec.Workflow, issue: spec.Issue, now: spec.Now, log: spec.Log}
 }
 
 // UseStore says in which store the work of the session is.

@@ -1,20 +1,35 @@
 package material
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows/prompt"
 )
 
-// IssueSnapshot is the issue text the session works from; fs.ErrNotExist without an issue.
+// IssueSnapshot is the issue text the session works from, or the agent whose files they are;
+// fs.ErrNotExist without an issue.
 func (r *Files) IssueSnapshot() (ghsync.Snapshot, error) {
+	return r.SnapshotOf(r.issue)
+}
+
+// SnapshotOf is the issue text of an agent, kept as blob; that of the session if blob is empty. One
+// that was changed since is an error.
+func (r *Files) SnapshotOf(blob string) (ghsync.Snapshot, error) {
 	var snap ghsync.Snapshot
-	data, err := session.ReadFile(r.sess.Path(session.SnapshotFile))
+	read := func() ([]byte, error) { return session.ReadFile(r.sess.Path(session.SnapshotFile)) }
+	if blob != "" {
+		read = func() ([]byte, error) { return r.sess.Blob(blob) }
+	}
+	data, err := read()
 	if err == nil {
 		err = json.Unmarshal(data, &snap)
 	}
@@ -46,4 +61,46 @@ func (r *Files) FirstRequestLine() string {
 		}
 	}
 	return "changes of " + r.sess.Name()
+}
+
+// IssueTask is the text of the issue that an agent works for, as SnapshotOf returns it, for its prompt.
+func (r *Files) IssueTask(blob string) (string, error) {
+	snap, err := r.SnapshotOf(blob)
+	if err != nil {
+		return "", err
+	}
+	return IssueText(&snap), nil
+}
+
+// IssueText is the text of an issue for the agents, as data between boundaries.
+func IssueText(s *ghsync.Snapshot) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Issue %s#%d, opened by %s.\n\n", s.Repo, s.Issue, s.Author)
+	text := "# " + s.Title.String() + "\n\n" + s.Body.String()
+	b.WriteString(prompt.Fence(fmt.Sprintf("the text of the issue by %s", s.Author), text))
+	for _, c := range s.Comments {
+		b.WriteString("\n")
+		b.WriteString(prompt.Fence(fmt.Sprintf("a comment by %s of %s", c.Author, c.CreatedAt.UTC().Format("2006-01-02 15:04")), c.Body.String()))
+	}
+	return b.String()
+}
+
+// Keep returns the files that a new session keeps of snapshots, by path, and their blobs by the name
+// of the agent. The one under "" is the session's own.
+func Keep(snapshots map[string]*ghsync.Snapshot) (files map[string][]byte, blobs map[string]string, err error) {
+	files, blobs = map[string][]byte{}, map[string]string{}
+	for name, snap := range snapshots {
+		data, err := json.MarshalIndent(snap, "", "  ")
+		if err != nil {
+			return nil, nil, fmt.Errorf("encode issue snapshot: %w", err)
+		}
+		if name == "" {
+			files[session.SnapshotFile] = data
+			continue
+		}
+		sum := sha256.Sum256(data)
+		blobs[name] = hex.EncodeToString(sum[:])
+		files[path.Join(session.BlobsDir, blobs[name])] = data
+	}
+	return files, blobs, nil
 }

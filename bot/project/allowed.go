@@ -10,9 +10,10 @@ import (
 	"github.com/agentmux/agentmux/bot/config"
 )
 
-// SetupRequest is a command that a project wants to run in its workspaces and that was not
+// CommandRequest is a command that a project wants to run in its workspaces and that was not
 // allowed on this machine yet.
-type SetupRequest struct {
+type CommandRequest struct {
+	Key  string // of the configuration
 	Argv []string
 
 	file string // exists once the command is allowed
@@ -21,18 +22,29 @@ type SetupRequest struct {
 // OpenSetup returns the project's sandbox.setup if it still has to be allowed. A command in the
 // person's own configuration needs no permission. A permission holds for this command in this
 // project, because the same words may run something else elsewhere.
-func OpenSetup(stateHome, project string, c *config.Config) (SetupRequest, bool) {
-	argv := c.Sandbox.Setup
-	if len(argv) == 0 || c.Layer("sandbox.setup") != config.LayerProject {
-		return SetupRequest{}, false
+func OpenSetup(stateHome, project string, c *config.Config) (CommandRequest, bool) {
+	return openCommand(c, CommandRequest{
+		Key: "sandbox.setup", Argv: c.Sandbox.Setup, file: allowedFile(stateHome, append([]string{project}, c.Sandbox.Setup...)...),
+	})
+}
+
+// OpenTest is OpenSetup for agents.test_command. A permission for one is none for the other.
+func OpenTest(stateHome, project string, c *config.Config) (CommandRequest, bool) {
+	return openCommand(c, CommandRequest{
+		Key: "agents.test_command", Argv: c.Agents.TestCommand, file: allowedFile(stateHome, append([]string{project, "test"}, c.Agents.TestCommand...)...),
+	})
+}
+
+func openCommand(c *config.Config, r CommandRequest) (CommandRequest, bool) {
+	if len(r.Argv) == 0 || c.Layer(r.Key) != config.LayerProject {
+		return CommandRequest{}, false
 	}
-	r := SetupRequest{Argv: argv, file: allowedFile(stateHome, append([]string{project}, argv...)...)}
 	_, err := os.Stat(r.file)
 	return r, err != nil
 }
 
 // Allow remembers that the command may run on this machine.
-func (r SetupRequest) Allow() error { return allow(r.file) }
+func (r CommandRequest) Allow() error { return allow(r.file) }
 
 // allowedFile names the file that exists once a person has allowed what the words name.
 func allowedFile(stateHome string, words ...string) string {

@@ -110,7 +110,7 @@ func (spec Spec) branchOf(ctx context.Context, a *agents.Agent) (tip, why string
 		former = spec.Former.Identity
 	}
 	if holder := spec.Register.Holder(p.Store.Dir(), a.Branch); holder != "" && holder != former {
-		return "", a.Branch + " belongs to another session; choose another name (agentmux sessions lists them)", nil
+		return "", a.Branch + " belongs to another session; choose another name (agentmux sessions lists them), or try again in a minute if a start was just cut off", nil
 	}
 	inTheWay := clone.InTheWay(ctx, p.Clone.Root, a.Branch)
 	if found := (*clone.ExportError)(nil); errors.As(inTheWay, &found) {
@@ -156,14 +156,19 @@ func madeBy(ctx context.Context, p *project.Project, commit, unit string) (bool,
 }
 
 // Progress is what the first state of a run of an agents file holds of its agents: those
-// whose branches are there begin at their commits.
-func Progress(tips map[string]string) map[string]agents.Progress {
-	if len(tips) == 0 {
-		return nil
-	}
-	team := make(map[string]agents.Progress, len(tips))
+// whose branches are there begin at their commits, and those that work for an issue from the text
+// of a blob.
+func Progress(tips, issues map[string]string) map[string]agents.Progress {
+	var team map[string]agents.Progress
 	for name, tip := range tips {
+		team = orchestrator.Filled(team)
 		team[name] = agents.Progress{Base: tip}
+	}
+	for name, blob := range issues {
+		team = orchestrator.Filled(team)
+		p := team[name]
+		p.Snapshot = blob
+		team[name] = p
 	}
 	return team
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/gitrepo/clone"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -45,6 +46,7 @@ func (r *Work) FetchBranch(ctx context.Context, e orchestrator.Effect, _ *orches
 			return orchestrator.Result{Refused: refused}, err
 		}
 	}
+	crash.Point("fetch branch", "")
 	return orchestrator.Result{Branch: branch}, nil
 }
 

@@ -53,6 +53,7 @@ type Spec struct {
 	Workflow *workflows.Definition
 	Config   *config.Config
 	Project  *project.Project
+	Issue    string // see material.Spec
 }
 
 // workspaces are the directories in which the agents of a session work, and what is taken
@@ -84,7 +85,7 @@ func New(o Options, spec Spec) *Work {
 	}
 	at := place.Of(spec.Session.Dir, spec.State)
 	w := &Work{workspaces: &workspaces{
-		Options: o, Files: material.New(material.Spec{Session: spec.Session, Place: at, Workflow: spec.Workflow, Now: o.Now, Log: o.Log}),
+		Options: o, Files: material.New(material.Spec{Session: spec.Session, Place: at, Workflow: spec.Workflow, Issue: spec.Issue, Now: o.Now, Log: o.Log}),
 		sess: spec.Session, place: at, cfg: spec.Config,
 	}}
 	if spec.Workflow != nil {

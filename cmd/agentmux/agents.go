@@ -1,6 +1,9 @@
 package main
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/agentmux/agentmux/cmd/internal/start"
 	"github.com/agentmux/agentmux/cmd/internal/team"
 	"github.com/spf13/cobra"
@@ -43,7 +46,11 @@ A session that was interrupted or stopped is continued with the agents that have
 marker; --new removes it first and begins afresh, and work that is in no branch is kept.`,
 		Example: "  agentmux agents start\n  agentmux agents start --only auth,basket --yes --headless",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return start.Agents(cmd.Context(), a, o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.Only = slices.DeleteFunc(o.Only, func(name string) bool { return strings.TrimSpace(name) == "" })
+			o.OnlyNone = cmd.Flags().Changed("only") && len(o.Only) == 0
+			return start.Agents(cmd.Context(), a, o)
+		},
 	}
 	cmd.Flags().StringVar(&o.File, "file", "", "read this agents `file` (default .dmux-agents.yml of the project)")
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "start these agents and those they need: `NAME,NAME`")

@@ -33,7 +33,7 @@ func TestKilledTeamsEndTheSame(t *testing.T) {
 			t.Parallel()
 			r := rig()
 			r.killAfter(n, "agents", "start", "--yes", "--headless")
-			if res := r.agentmux("agents", "start", "--yes", "--headless"); res.code != exit.Done && !strings.Contains(res.err, "every agent has a marker") {
+			if res := r.agentmux("agents", "start", "--yes", "--headless"); res.code != exit.Done && !strings.Contains(res.err, "every agent is done") {
 				t.Fatalf("exit %d\n%s%s", res.code, res.out, res.err)
 			}
 			if got := r.teamPicture(); got != want {

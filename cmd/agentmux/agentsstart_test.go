@@ -92,6 +92,12 @@ func TestAgentsStart(t *testing.T) {
 	if got, err := os.Readlink(filepath.Join(r.clone, ".dmux", "signals")); err != nil || got != filepath.Join(r.session().Dir, "signals") {
 		t.Errorf(".dmux/signals leads to %q, %v", got, err)
 	}
+	told := `{"at":"2026-01-15T10:00:00Z","event":"result","kind":"result","usage":{"input_tokens":1000,"cache_read_tokens":200,"output_tokens":34,"usd":0.05}}` + "\n"
+	launches, err := filepath.Glob(filepath.Join(r.session().Dir, "launches", "*words*"))
+	if err != nil || len(launches) != 1 {
+		t.Fatalf("launches of words: %v, %v", launches, err)
+	}
+	r.write(filepath.Join(launches[0], "events.jsonl"), told)
 	var status team.StatusJSON
 	if err := json.Unmarshal([]byte(r.expect(exit.Done, "agents", "status", "--json").out), &status); err != nil || len(status.Agents) != 2 {
 		t.Fatalf("status %+v, %v", status, err)
@@ -99,7 +105,10 @@ func TestAgentsStart(t *testing.T) {
 	if m := status.Agents[0]; m.Name != "words" || m.Status != "done" || m.Exit == nil || *m.Exit != 0 || m.Commit != words || m.Branch != "feature/words" || m.Started.IsZero() || m.Ended.IsZero() {
 		t.Errorf("status of words %+v", m)
 	}
-	if out := r.expect(exit.Done, "agents", "status").out; !strings.Contains(out, "AGENT") || !strings.Contains(out, "feature/greeting") {
+	if u := status.Agents[0].Usage; u == nil || *u != (team.Usage{Input: 1200, Output: 34, USD: 0.05}) || status.Agents[1].Usage != nil {
+		t.Errorf("usage %v, %v", u, status.Agents[1].Usage)
+	}
+	if out := r.expect(exit.Done, "agents", "status").out; !strings.Contains(out, "1200 in, 34 out, $0.05") || !strings.Contains(out, "feature/greeting") {
 		t.Errorf("status: %s", out)
 	}
 	r.expect(exit.Done, "agents", "changelog")
@@ -107,8 +116,11 @@ func TestAgentsStart(t *testing.T) {
 		t.Errorf("changelog: %s", text)
 	}
 
-	if res := r.expect(exit.BadUsage, "agents", "start", "--yes", "--headless"); !strings.Contains(res.err, "every agent has a marker") {
+	if res := r.expect(exit.BadUsage, "agents", "start", "--yes", "--headless"); !strings.Contains(res.err, "every agent is done; agentmux agents start --new") {
 		t.Errorf("a second start: %s", res.err)
+	}
+	if res := r.expect(exit.BadUsage, "agents", "start", "--yes", "--headless", "--new", "--only", ""); !strings.Contains(res.err, "--only names no agent") {
+		t.Errorf("--only without a name: %s", res.err)
 	}
 	r.write(filepath.Join(r.dir, "playbook.yaml"), strings.Replace(teamPlaybook, "hello", "hello again", 1))
 	r.expect(exit.Done, "agents", "start", "--yes", "--headless", "--new", "--only", "words")
@@ -156,8 +168,12 @@ func TestAgentsRetry(t *testing.T) {
 	if err := os.Symlink(foreign, filepath.Join(r.clone, ".dmux", "signals")); err != nil {
 		t.Fatal(err)
 	}
-	if res := r.expect(exit.Failed, "agents", "start", "--yes", "--headless"); !strings.Contains(res.err, "is not a link that agentmux made: markers made there do not count") {
+	res := r.expect(exit.Failed, "agents", "start", "--yes", "--headless")
+	if !strings.Contains(res.err, "is not a link that agentmux made: markers made there do not count") {
 		t.Errorf("a link of another: %s", res.err)
+	}
+	if !strings.Contains(res.err, "1 changed file is not included") { // that of .dmux
+		t.Errorf("the agents file counts as a change that is left out: %s", res.err)
 	}
 	if found, err := os.ReadDir(foreign); err != nil || len(found) != 1 {
 		t.Errorf("the link of another was followed: %v, %v", found, err)
@@ -187,7 +203,7 @@ func TestAgentsRetry(t *testing.T) {
 	if got := r.git(r.clone, "show", "feature/greeting:words.txt"); got != "hello" {
 		t.Errorf("words.txt: %q", got)
 	}
-	res := r.expect(exit.Done, "agents", "cleanup")
+	res = r.expect(exit.Done, "agents", "cleanup")
 	if to, err := os.Readlink(filepath.Join(r.clone, ".dmux", "signals")); err != nil || to != foreign {
 		t.Errorf("the link of another leads to %q, %v", to, err)
 	}
@@ -270,29 +286,6 @@ func TestAgentsStartRefuses(t *testing.T) {
 	}
 	if diff := changed(before, r.cloneFiles()); diff != "" {
 		t.Errorf("the clone changed: %s", diff)
-	}
-}
-
-// Each agent has one pull request of its own; that of one that starts on another's branch is
-// stacked on it.
-func TestProtocolM5PullRequestsOfAgents(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, rigOptions{playbook: teamPlaybook, config: "sandbox: {unsafe_flags: true}\n"})
-	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), strings.Replace(teamFile, "agents:\n", "on_complete: [push, pr]\nagents:\n", 1))
-	r.expect(exit.Done, "agents", "start", "--yes", "--headless")
-	var found []string
-	for _, p := range r.github.Repo(rigRepo).Pulls() {
-		found = append(found, p.Head+" on "+p.Base+": "+p.Title)
-		if want := r.git(r.clone, "rev-parse", p.Head); p.HeadSHA != want {
-			t.Errorf("%s is at %s on the server, at %s in the clone", p.Head, p.HeadSHA, want)
-		}
-	}
-	want := []string{"feature/words on main: Write the words", "feature/greeting on feature/words: Write the greeting"}
-	if !slices.Equal(found, want) {
-		t.Errorf("pull requests %q", found)
-	}
-	if out := r.expect(exit.Done, "agents", "status").out; !strings.Contains(out, "/pull/") {
-		t.Errorf("status: %s", out)
 	}
 }
 

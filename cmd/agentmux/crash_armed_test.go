@@ -18,7 +18,7 @@ const (
 
 // arm makes a host stop at crash points. Agents and their tools are not armed.
 func arm() {
-	hosts := []string{"issue", "run", "resume", "session", "bot"}
+	hosts := []string{"issue", "run", "resume", "session", "bot", "agents"}
 	if log := os.Getenv(crashLog); log != "" && len(os.Args) > 1 && slices.Contains(hosts, os.Args[1]) {
 		if err := crash.Arm(log, os.Getenv(crashAt)); err != nil {
 			panic(err)

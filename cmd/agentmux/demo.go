@@ -9,9 +9,10 @@ import (
 )
 
 type demoOptions struct {
-	fast  bool
-	keep  bool
-	serve bool
+	agents bool
+	fast   bool
+	keep   bool
+	serve  bool
 }
 
 func newDemoCmd(a *app) *cobra.Command {
@@ -19,10 +20,11 @@ func newDemoCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "demo",
 		Short:   "Show the bot at work: no token, no model, less than a minute",
-		Example: "  agentmux demo\n  agentmux demo --keep",
+		Example: "  agentmux demo\n  agentmux demo --agents\n  agentmux demo --keep",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), a, o) },
 	}
+	cmd.Flags().BoolVar(&o.agents, "agents", false, "show an agents file at work instead: one agent fails and gets another try")
 	cmd.Flags().BoolVar(&o.fast, "fast", false, "make no pauses")
 	cmd.Flags().BoolVar(&o.keep, "keep", false, "keep the directory and say how to look around")
 	cmd.Flags().BoolVar(&o.serve, "serve", false, "serve the fake GitHub (internal)")
@@ -38,5 +40,9 @@ func runDemo(ctx context.Context, a *app, o demoOptions) error {
 	if err != nil {
 		return err
 	}
-	return demo.Run(ctx, demo.Options{Self: own, Out: a.Raw, Fast: o.fast, Keep: o.keep})
+	play := demo.Run
+	if o.agents {
+		play = demo.RunAgents
+	}
+	return play(ctx, demo.Options{Self: own, Out: a.Raw, Fast: o.fast, Keep: o.keep})
 }

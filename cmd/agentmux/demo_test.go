@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -144,6 +145,50 @@ func TestTheDemonstrationGoesThroughTheBot(t *testing.T) {
 	}
 	d.noProcess()
 	d.noFile()
+}
+
+// The demonstration of an agents file ends with a branch for each agent that builds, the one that failed
+// among them, and with nothing else in the clone.
+func TestTheDemonstrationOfAnAgentsFile(t *testing.T) {
+	t.Parallel()
+	d := newDemonstration(t, "--agents", "--keep")
+	if err := d.cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, d.printed())
+	}
+	text := d.printed()
+	at := 0
+	for _, want := range []string{
+		`  session: shop`, `\$ agentmux agents start --yes --headless`, `3 worktrees, 1 review agent`,
+		`build/words failed: exit 3`, `review is blocked: words failed`, `words +shop/words +build +failed \(exit 3\)`, `page +shop/page +build +done`, `review +— +review +blocked`,
+		`\$ agentmux retry --role words`, `build/words started`, `done: 3 branches`, `words +shop/words +build +done`, `review +— +review +done`,
+		`HEAD -> main: Open the shop`, `## words`, `A greeting and a farewell`, `removed the worktrees of shop`,
+	} {
+		where := regexp.MustCompile(want).FindStringIndex(text[at:])
+		if where == nil {
+			t.Fatalf("it does not show %s after\n%s\nin\n%s", want, text[:at], text)
+		}
+		at += where[1]
+	}
+	again := text[strings.Index(text, "retry --role words"):]
+	if strings.Contains(again, "plan/plan started") || strings.Contains(again, "build/page started") {
+		t.Errorf("the retry starts agents that are done:\n%s", again)
+	}
+	_, kept, _ := strings.Cut(text, "\nKept: ")
+	dir, _, _ := strings.Cut(kept, "\n")
+	refs, err := exec.Command("git", "-C", filepath.Join(dir, "shop"), "for-each-ref", "--format=%(refname:short)").Output()
+	if got := strings.Fields(string(refs)); err != nil || !slices.Equal(got, []string{"main", "shop/page", "shop/plan", "shop/words"}) {
+		t.Errorf("refs %v, %v", got, err)
+	}
+	files, err := exec.Command("git", "-C", filepath.Join(dir, "shop"), "ls-tree", "-r", "--name-only", "shop/words").Output()
+	if got := strings.Fields(string(files)); err != nil || !slices.Contains(got, "words/greeting.txt") || !slices.Contains(got, "words/farewell.txt") {
+		t.Errorf("shop/words holds %v, %v", got, err)
+	}
+	for line := range strings.Lines(text) {
+		if n := columnsOf(strings.TrimSuffix(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	d.noProcess()
 }
 
 // columnsOf is how wide a terminal shows a line.

@@ -106,6 +106,12 @@ func (k *ledger) save() error {
 
 // readFacts takes what the status says about the request from the snapshot.
 func (k *ledger) readFacts() error {
+	if k.o.Unit != nil {
+		if k.o.Snapshot != nil {
+			k.show(k.o.Snapshot)
+		}
+		return nil
+	}
 	data, err := session.ReadFile(k.session.Path(session.SnapshotFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil

@@ -44,6 +44,11 @@ type Options struct {
 	RepoID int64
 	Issue  int
 
+	// Unit shows one agent of a run of an agents file, on the issue that it works for; nil: the
+	// session. Snapshot is the text that it works from.
+	Unit     *story.Unit
+	Snapshot *ghsync.Snapshot
+
 	Label   string // prefix of the labels; empty: agentmux
 	Host    string // host id, shown and remembered
 	Sandbox string // level, shown
@@ -128,7 +133,11 @@ func New(o Options) (*Mirror, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, found, err := readMirrorState(o.Dir)
+	file := s.Path(session.MirrorFile)
+	if o.Unit != nil {
+		file = s.Path(session.MirrorsDir, o.Unit.Agent+".json")
+	}
+	st, found, err := readLedger(file)
 	if err != nil {
 		return nil, err
 	}
@@ -149,10 +158,13 @@ func New(o Options) (*Mirror, error) {
 	if o.Guard != nil {
 		o.Server = o.Server.guarded(o.Guard)
 	}
-	k := &ledger{o: o, session: s, file: s.Path(session.MirrorFile), st: st, keep: durable.Replace, off: map[string]bool{}, locked: st.Locked}
+	k := &ledger{o: o, session: s, file: file, st: st, keep: durable.Replace, off: map[string]bool{}, locked: st.Locked}
 	n := markdown.New(o.Server.Place.Server(), o.LinkHosts)
 	n.Redact = o.Redactor.Redact
 	k.view = comment.New(new(story.Progress), comment.Facts{Host: o.Host, Sandbox: o.Sandbox, Deaf: o.Deaf, DeafAfter: o.DeafAfter}, n)
+	if o.Unit != nil {
+		k.view.Agent = o.Unit.Agent
+	}
 	places := &locator{ledger: k}
 	m := &Mirror{
 		ledger: k, wake: make(chan struct{}, 1), follow: s.Follow(0), ending: func() bool { return false },

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/orchestrator"
 )
 
 // maxBackoffs bounds the growth of the pause after failures: with the default pause the
@@ -53,7 +54,12 @@ func (m *Mirror) read() error {
 		return &diskError{err: err}
 	}
 	for _, e := range records {
+		if e = m.seen(e); e.Data == nil {
+			m.view.Seq = e.Seq
+			continue
+		}
 		m.view.Fold(e)
+		m.named(e)
 		if e.Seq > m.st.AppliedSeq {
 			m.queueComment(e)
 		}
@@ -62,6 +68,25 @@ func (m *Mirror) read() error {
 		m.dirty = m.o.Now()
 	}
 	return nil
+}
+
+// seen is a record as this mirror tells it. One that it does not tell has no data.
+func (m *Mirror) seen(e orchestrator.Event) orchestrator.Event {
+	if m.o.Unit == nil {
+		return e
+	}
+	told, ok := m.o.Unit.See(e)
+	if !ok {
+		told.Data = nil
+	}
+	return told
+}
+
+// named tells what is written for an agent apart from what is for others of its run.
+func (m *Mirror) named(e orchestrator.Event) {
+	if d, ok := e.Data.(orchestrator.SessionCreatedRecord); ok && m.o.Unit != nil {
+		m.view.Identity.Public = orchestrator.PublicID(d.SessionID+"--"+m.o.Unit.Agent, d.Identity)
+	}
 }
 
 // write brings GitHub to the view. A comment that cannot be made holds up later ones, but

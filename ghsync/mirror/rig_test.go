@@ -63,9 +63,13 @@ func newScene(t testing.TB, files map[string][]byte) *scene {
 			t.Fatal(err)
 		}
 	}
+	more := map[string][]byte{}
+	if data, ok := files["issue_snapshot.json"]; ok {
+		more["issue_snapshot.json"] = data
+	}
 	s, err := session.Create(session.CreateSpec{
 		Project: t.TempDir(), Now: sceneStart, Source: "Add retry", Request: "Add retry.", Definition: []byte(testDefinition),
-		Snapshot: files["issue_snapshot.json"], State: state,
+		Files: more, State: state,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,11 +1,13 @@
 package mirror
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,31 +77,48 @@ func newMirrorState() *mirrorState {
 	return &mirrorState{Version: 1, Comments: map[string]int64{}, Intents: map[string]intent{}}
 }
 
-// Shown reports whether a mirror has shown all of a session up to record seq, or never can:
+// Shown reports whether the mirrors of a session have shown all of it up to record seq, or never can:
 // the issue is gone.
 func Shown(dir string, seq int) bool {
-	s, found, err := readMirrorState(dir)
-	return err == nil && found && (s.ShownSeq >= seq || s.Absent != nil && s.Absent.Sure)
+	all := mirrorStates(dir)
+	return len(all) > 0 && !slices.ContainsFunc(all, func(s *mirrorState) bool {
+		return s.ShownSeq < seq && (s.Absent == nil || !s.Absent.Sure)
+	})
 }
 
 // Trouble is why a mirror gave up showing a part of the session, in one line; "" if it did
 // not. The next host tries again.
 func Trouble(dir string) string {
-	s, found, err := readMirrorState(dir)
-	if err != nil || !found || s.LastError == nil {
-		return ""
+	for _, s := range mirrorStates(dir) {
+		if s.LastError != nil {
+			return strings.ReplaceAll(*s.LastError, "\n", "; ")
+		}
 	}
-	return strings.ReplaceAll(*s.LastError, "\n", "; ")
+	return ""
 }
 
 // Away returns since when the writes of a running mirror fail, and how often they were tried;
 // 0 if they do not fail.
 func Away(dir string) (since time.Time, tries int) {
-	s, found, err := readMirrorState(dir)
-	if err != nil || !found || s.Away == nil {
-		return time.Time{}, 0
+	for _, s := range mirrorStates(dir) {
+		if s.Away != nil {
+			return s.Away.Since, s.Away.Tries
+		}
 	}
-	return s.Away.Since, s.Away.Tries
+	return time.Time{}, 0
+}
+
+// mirrorStates are what the mirrors of a session did: one, or one for each agent that works for an
+// issue of its own. A file that cannot be read counts as one of a mirror that showed nothing.
+func mirrorStates(dir string) (all []*mirrorState) {
+	files, _ := filepath.Glob(filepath.Join(dir, session.MirrorsDir, "*.json"))
+	for _, file := range append(files, filepath.Join(dir, session.MirrorFile)) {
+		s, found, err := readLedger(file)
+		if found || err != nil {
+			all = append(all, cmp.Or(s, newMirrorState()))
+		}
+	}
+	return all
 }
 
 // CommentOf returns the id of the comment that shows record seq of the session in dir; 0 if there

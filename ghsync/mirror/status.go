@@ -37,7 +37,7 @@ func (m *Mirror) statusText() markdown.Text {
 
 // readNoted takes in the notes about commands that never reached the session.
 func (m *Mirror) readNoted() {
-	for more := true; more; {
+	for more := m.o.Unit == nil; more; {
 		var lines []orchestrator.Line
 		var err error
 		if lines, more, err = m.session.Lines(session.Commands, m.noted, 0); err != nil {

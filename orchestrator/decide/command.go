@@ -254,8 +254,13 @@ func (r *reducer) cmdSay(p orchestrator.Payload) string {
 // sayKey finds the agent a person means: the named role, else the phase's.
 func (r *reducer) sayKey(role string) (key orchestrator.AgentKey, reason string) {
 	owed := duty.Owed(r.def, r.s)
+	if r.def.Team != nil && role != "" {
+		if role, reason = r.team.key(role); reason != "" {
+			return "", reason
+		}
+	}
 	for _, o := range owed {
-		if role == "" || o.Role == role || string(o.Key()) == role || r.def.Team != nil && o.Task == role {
+		if role == "" || o.Role == role || string(o.Key()) == role {
 			return o.Key(), ""
 		}
 	}

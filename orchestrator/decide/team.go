@@ -138,6 +138,15 @@ func retryAgents(r *reducer, name string) string {
 	return ""
 }
 
+// key returns the key of the agent that a person means.
+func (w *teamwork) key(word string) (key, reason string) {
+	a, reason := w.run().Named(word)
+	if reason != "" {
+		return "", reason
+	}
+	return string(orchestrator.KeyOf(a.Role, a.Name)), ""
+}
+
 // stop ends one agent as failed, or returns why not.
 func (w *teamwork) stop(name string) string {
 	if !w.atWork() || w.happens(name, team.MarkedFailed, team.Evidence{Exit: 130, By: "person", Cause: "stopped by a person"}) == team.Nothing {

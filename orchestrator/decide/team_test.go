@@ -2,6 +2,7 @@ package decide_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -178,20 +179,155 @@ var failures = map[string]struct {
 		m.submits(name)
 		m.work = nil
 	}},
-	"refused push": {"1", func(m *sim, name string) {
+	"refused branch": {"1", refusing(orchestrator.EffFetchBranch, orchestrator.Result{Refused: "no"})},
+	"output gate":    {"1", refusing(orchestrator.EffCommit, orchestrator.Result{Findings: []string{"a key"}})},
+	"a person's marker": {"5", func(m *sim, name string) {
+		m.do(orchestrator.Input{Kind: orchestrator.InObserve, Observe: &orchestrator.Observation{What: orchestrator.ObserveMarker, Name: name, Evidence: "e", Content: "5\n"}})
+	}},
+}
+
+// refusing lets a step of an agent end with a result that is a failure.
+func refusing(step string, res orchestrator.Result) func(*sim, string) {
+	return func(m *sim, name string) {
 		former := m.result
 		m.result = func(e orchestrator.Effect) orchestrator.Result {
-			if e.Type == orchestrator.EffFetchBranch {
-				return orchestrator.Result{Refused: "no"}
+			if e.Type == step && e.Args.Task == name {
+				return res
 			}
 			return former(e)
 		}
 		m.submits(name)
 		m.result = former
-	}},
-	"a person's marker": {"5", func(m *sim, name string) {
-		m.do(orchestrator.Input{Kind: orchestrator.InObserve, Observe: &orchestrator.Observation{What: orchestrator.ObserveMarker, Name: name, Evidence: "e", Content: "5\n"}})
-	}},
+	}
+}
+
+// eight agents: root, then a, b and c, then ab and bc, then top; free depends on no other.
+const eight = `session: x
+on_complete: [test, push, pr]
+agents:
+  - {name: root, branch: root, task: t, scope: [s/]}
+  - {name: a, branch: a, task: t, depends_on: root, from: root, scope: [s/]}
+  - {name: b, branch: b, task: t, depends_on: root, scope: [s/]}
+  - {name: c, branch: c, task: t, depends_on: root, scope: [s/]}
+  - {name: ab, branch: ab, task: t, depends_on: [a, b], from: b, scope: [s/]}
+  - {name: bc, branch: bc, task: t, depends_on: [b, c], scope: [s/]}
+  - {name: top, branch: top, task: t, depends_on: [ab, bc], scope: [s/]}
+  - {name: free, branch: free, task: t, scope: [s/]}
+`
+
+// Each kind of failure at each of eight agents, and a failure together with one at each other agent:
+// exactly those behind them are blocked, the rest is done, and nothing is started twice.
+func TestProtocolM7ADiamondOfEight(t *testing.T) {
+	behind := map[string][]string{
+		"root": {"a", "b", "c", "ab", "bc", "top"}, "a": {"ab", "top"}, "b": {"ab", "bc", "top"}, "c": {"bc", "top"},
+		"ab": {"top"}, "bc": {"top"}, "top": {}, "free": {},
+	}
+	kinds := maps.Clone(failures)
+	kinds["test red"] = struct {
+		marker string
+		fail   func(*sim, string)
+	}{"1", refusing(orchestrator.EffTest, orchestrator.Result{Refused: "exit status 1"})}
+	kinds["refused push"] = struct {
+		marker string
+		fail   func(*sim, string)
+	}{"1", refusing(orchestrator.EffPush, orchestrator.Result{Refused: "protected branch"})}
+	for kind, f := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			for one := range behind {
+				for other := range behind {
+					if kind != "exit 1" && other != one {
+						continue // how one agent fails is nothing to another
+					}
+					m := newTeam(t, eight, func(s *orchestrator.State) { s.Settings.ScopePolicy = "fail" })
+					m.toTheEnd(func(name string) bool {
+						switch name {
+						case one:
+							f.fail(m, name)
+						case other:
+							m.exit(m.member(name), 7)
+						}
+						return name == one || name == other
+					})
+					m.endedWith(map[string]string{other: "7", one: f.marker}, append(slices.Clone(behind[one]), behind[other]...))
+					if t.Failed() {
+						t.Fatalf("%s of %s, %s exits", kind, one, other)
+					}
+				}
+			}
+		})
+	}
+}
+
+// toTheEnd lets every agent that is at work submit until the run has ended, but for those that fails
+// takes.
+func (m *sim) toTheEnd(fails func(name string) bool) {
+	m.t.Helper()
+	for !m.s.Ended() {
+		before := m.statuses()
+		for _, a := range m.def.Team.Agents {
+			if team.Status(m.def, m.s)[a.Name] == agents.Running && !m.s.Ended() && !fails(a.Name) {
+				m.submits(a.Name)
+			}
+		}
+		if m.statuses() == before {
+			m.t.Fatalf("the run stands still: %s", before)
+		}
+	}
+}
+
+// endedWith checks the markers: of those that failed, of those behind them, and of the rest.
+func (m *sim) endedWith(failed map[string]string, blocked []string) {
+	m.t.Helper()
+	launched, pulls := map[string]int{}, map[string]int{}
+	for _, e := range m.done {
+		switch e.Type {
+		case orchestrator.EffStartAgent:
+			launched[e.Args.Task]++
+		case orchestrator.EffPR:
+			pulls[e.Args.Task]++
+		}
+	}
+	for _, a := range m.def.Team.Agents {
+		want, starts, opened := "0", 1, 1
+		if marker, ok := failed[a.Name]; ok {
+			want, starts, opened = marker, max(1, launched[a.Name]), 0
+		}
+		if slices.Contains(blocked, a.Name) {
+			want, starts, opened = "99", 0, 0
+		}
+		if got := m.s.Team[a.Name].Marker; got != want || launched[a.Name] != starts || pulls[a.Name] != opened {
+			m.t.Errorf("%s: marker %q, want %q; started %d times, %d pull requests", a.Name, got, want, launched[a.Name], pulls[a.Name])
+		}
+	}
+	if m.s.Outcome != orchestrator.OutcomeFailed {
+		m.t.Errorf("outcome %s", m.s.Outcome)
+	}
+}
+
+// A person names an agent by its name, or by its role where no other agent has it.
+func TestProtocolM3APersonNamesAnAgent(t *testing.T) {
+	m := newTeam(t, diamond, nil)
+	for word, want := range map[string]string{
+		"build": "several agents have the role build: name one of base, left, right",
+		"basis": "no agent is called basis; there are base, left, right, top, alone",
+		"left":  "no build/left is at work; at work: build/base, plan/alone",
+	} {
+		m.command("say", map[string]any{"role": word, "text": "hello"})
+		if got := m.last(orchestrator.EvCommandRefused).Data.(orchestrator.CommandRefusedRecord).Reason; got != want {
+			t.Errorf("say to %s: %q, want %q", word, got, want)
+		}
+	}
+	m.command("retry", map[string]any{"role": "build"})
+	if got := m.last(orchestrator.EvCommandRefused).Data.(orchestrator.CommandRefusedRecord).Reason; got != "several agents have the role build: name one of base, left, right" {
+		t.Errorf("retry of build: %q", got)
+	}
+	for _, word := range []string{"plan", "alone", "plan/alone"} {
+		n := len(m.s.Messages)
+		m.command("say", map[string]any{"role": word, "text": "hello"})
+		if len(m.s.Messages) != n+1 {
+			t.Errorf("%s is not told", word)
+		}
+	}
 }
 
 func TestProtocolM7AFailureAnywhereBlocksItsDependantsAlone(t *testing.T) {

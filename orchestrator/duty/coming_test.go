@@ -6,6 +6,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/agents"
 )
 
 func TestComing(t *testing.T) {
@@ -28,5 +29,39 @@ func TestComing(t *testing.T) {
 	two := &orchestrator.State{Phase: "implementing", Nominations: []string{"reviewer_logic", "reviewer_quality"}}
 	if got := duty.Coming(feature, two); got != 2 {
 		t.Errorf("before two reviewers %d", got)
+	}
+}
+
+// Of an agents file those start next that wait for agents at work, not those behind one that waits or
+// failed.
+func TestComingOfATeam(t *testing.T) {
+	team, problems := agents.Parse("a.yml", []byte(`session: x
+agents:
+  - {name: a, branch: a, task: t}
+  - {name: b, branch: b, task: t}
+  - {name: c, branch: c, task: t, depends_on: a}
+  - {name: d, branch: d, task: t, depends_on: [a, b]}
+  - {name: e, branch: e, task: t, depends_on: c}
+`), agents.Known{})
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	def := workflows.OfTeam(team)
+	for name, c := range map[string]struct {
+		team map[string]agents.Progress
+		want int
+	}{
+		"both work": {nil, 2},
+		"a is done": {map[string]agents.Progress{"a": {Marker: "0"}}, 1},
+		"b failed":  {map[string]agents.Progress{"b": {Marker: "1"}}, 1},
+		"a failed":  {map[string]agents.Progress{"a": {Marker: "1"}}, 0},
+		"both done": {map[string]agents.Progress{"a": {Marker: "0"}, "b": {Marker: "0"}}, 0},
+	} {
+		s := &orchestrator.State{Phase: workflows.TeamPhase, Team: c.team, Agents: map[orchestrator.AgentKey]orchestrator.Agent{
+			"build/a": {LastLaunch: "1.build.a.1"}, "build/b": {LastLaunch: "1.build.b.1"},
+		}}
+		if got := duty.Coming(def, s); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
 	}
 }

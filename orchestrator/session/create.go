@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,14 +29,13 @@ type CreateSpec struct {
 	Source  string    // what the name is derived from: a prompt, a file's stem, an issue's title
 	Request string    // what to do, for requirements.md
 
-	Definition   []byte // definition.yaml, frozen
-	Agents       []byte // agents.yaml, for kind agents instead of Definition
-	Snapshot     []byte // issue_snapshot.json, may be empty
-	MirrorState  []byte // mirror_state.json of the ticket that the session is made from; nil without one
+	Definition []byte // definition.yaml, frozen
+	Agents     []byte // agents.yaml, for kind agents instead of Definition
+	// Files are others, by path: issue_snapshot.json, mirror_state.json of the ticket, blobs.
+	Files        map[string][]byte
 	Context      string // context.md; empty = Create writes one
 	BranchPrefix string
-	// Branch reports whether a branch is free, and keeps it for the session with an identity. May
-	// be nil.
+	// Branch reports whether a branch is free, and keeps it for an identity. May be nil.
 	Branch func(branch, identity string) (free bool, err error)
 
 	// Unless is asked right before the session is made, while no other Create that asks can
@@ -195,13 +195,13 @@ func fill(temp, final string, spec CreateSpec) (*durable.Held, error) {
 		spec.Context = contextText(final, def)
 	}
 	files := firstFiles(spec)
-	for _, f := range files {
-		if err := spec.Disk.Replace(filepath.Join(temp, f.name), f.data); err != nil {
+	for _, dir := range firstDirs(spec.State.Kind) {
+		if err := spec.Disk.Mkdir(filepath.Join(temp, dir)); err != nil {
 			return nil, err
 		}
 	}
-	for _, dir := range firstDirs(spec.State.Kind) {
-		if err := spec.Disk.Mkdir(filepath.Join(temp, dir)); err != nil {
+	for _, f := range files {
+		if err := spec.Disk.Replace(filepath.Join(temp, f.name), f.data); err != nil {
 			return nil, err
 		}
 	}
@@ -232,11 +232,8 @@ type namedFile struct {
 
 func firstFiles(spec CreateSpec) []namedFile {
 	files := []namedFile{{RequirementsFile, []byte(requirementsText(spec.Request))}}
-	if len(spec.Snapshot) > 0 {
-		files = append(files, namedFile{SnapshotFile, spec.Snapshot})
-	}
-	if spec.MirrorState != nil {
-		files = append(files, namedFile{MirrorFile, spec.MirrorState})
+	for _, name := range slices.Sorted(maps.Keys(spec.Files)) {
+		files = append(files, namedFile{name, spec.Files[name]})
 	}
 	files = append(files, namedFile{ContextFile, []byte(spec.Context)})
 	if len(spec.Agents) > 0 {
@@ -250,7 +247,7 @@ func firstFiles(spec CreateSpec) []namedFile {
 func firstDirs(kind string) []string {
 	dirs := []string{BlobsDir, LaunchesDir, TranscriptsDir, MessagesDir}
 	if kind == orchestrator.KindAgents {
-		dirs = append(dirs, SignalsDir, PlansDir, ChangelogsDir)
+		dirs = append(dirs, SignalsDir, PlansDir, ChangelogsDir, MirrorsDir)
 	}
 	return dirs
 }
@@ -411,7 +408,7 @@ func seedCreated(files []namedFile, now time.Time) []byte {
 	first := []string{StateFile, RequirementsFile, ContextFile}
 	rest := []string{EventsFile}
 	for _, f := range files {
-		if !slices.Contains(first, f.name) {
+		if !slices.Contains(first, f.name) && !strings.HasPrefix(f.name, BlobsDir) {
 			rest = append(rest, f.name)
 		}
 	}

@@ -22,7 +22,7 @@ func whole(t *testing.T) (project, name, other string) {
 	t.Helper()
 	project = t.TempDir()
 	sp := spec(t, project)
-	sp.Snapshot = []byte(`{"version":1,"number":7}` + "\n")
+	sp.Files = map[string][]byte{session.SnapshotFile: []byte(`{"version":1,"number":7}` + "\n")}
 	s := create(t, sp)
 	st, err := s.Recover(noon)
 	if err != nil {

@@ -28,6 +28,7 @@ const (
 	ToolCursorFile     = "tool_event_state.json"
 	EventsFile         = "events.jsonl"
 	MirrorFile         = "mirror_state.json"
+	MirrorsDir         = "mirrors" // <agent>.json, of agents that work for issues
 	LockFile           = "lock"
 	LaunchesDir        = "launches"
 	TranscriptsDir     = "transcripts"

@@ -123,7 +123,11 @@ var folds = map[string]func(*Projection, orchestrator.Event){
 	orchestrator.EvQuestionAnswered: on(func(p *Projection, d orchestrator.QuestionAnsweredRecord) {
 		p.Questions = slices.DeleteFunc(p.Questions, func(id string) bool { return id == d.ID })
 	}),
-	orchestrator.EvPROpened:   on(func(p *Projection, d orchestrator.PROpenedRecord) { p.PR = d.Number }),
+	orchestrator.EvPROpened: on(func(p *Projection, d orchestrator.PROpenedRecord) {
+		if d.Agent == "" { // that of an agent of an agents file is not the session's
+			p.PR = d.Number
+		}
+	}),
 	orchestrator.EvNeedsHuman: func(p *Projection, _ orchestrator.Event) { p.Outcome = orchestrator.OutcomeNeedsHuman },
 	orchestrator.EvDone: on(func(p *Projection, d orchestrator.DoneRecord) {
 		p.Phase, p.Outcome, p.Gate = orchestrator.PhaseDone, d.Outcome, ""

@@ -28,13 +28,13 @@ var lines = map[string]func(orchestrator.Event) string{
 		return string(orchestrator.KeyOf(d.Role, d.Task)) + " started"
 	}),
 	orchestrator.EvAgentExited: say(sayExited),
-	orchestrator.EvAgentFailed: say(func(d orchestrator.AgentFailedRecord) string {
-		return string(orchestrator.KeyOf(d.Role, d.Task)) + " failed"
-	}),
+	orchestrator.EvAgentFailed: say(sayAgentFailed),
 	orchestrator.EvAgentStalled: say(func(d orchestrator.AgentStalledRecord) string {
 		return string(orchestrator.KeyOf(d.Role, d.Task)) + " is silent"
 	}),
-	orchestrator.EvAgentBlocked: say(func(d orchestrator.AgentBlockedRecord) string { return d.Agent + " waits for " + d.Dependency }),
+	orchestrator.EvAgentBlocked: say(func(d orchestrator.AgentBlockedRecord) string {
+		return d.Agent + " is blocked: " + d.Dependency + " failed or is blocked"
+	}),
 	orchestrator.EvAgentStatus: say(func(d orchestrator.AgentStatusRecord) string {
 		return string(orchestrator.KeyOf(d.Role, d.Task)) + ": " + d.Message
 	}),
@@ -68,7 +68,7 @@ var lines = map[string]func(orchestrator.Event) string{
 	orchestrator.EvMsgFailed:        say(func(d orchestrator.MsgFailedRecord) string { return "message to " + d.To + " failed" }),
 	orchestrator.EvCommitCreated:    say(func(d orchestrator.CommitCreatedRecord) string { return "commit " + d.Subject }),
 	orchestrator.EvBranchPushed:     say(sayPushed),
-	orchestrator.EvPROpened:         say(func(d orchestrator.PROpenedRecord) string { return fmt.Sprintf("pull request #%d", d.Number) }),
+	orchestrator.EvPROpened:         say(sayPulled),
 	orchestrator.EvNothingToCommit:  func(orchestrator.Event) string { return "nothing to commit" },
 	orchestrator.EvLimitReached:     say(func(d orchestrator.LimitReachedRecord) string { return "limit reached: " + d.Limit }),
 	orchestrator.EvEffectFailed:     say(sayFailed),
@@ -113,6 +113,21 @@ func sayExited(d orchestrator.AgentExitedRecord) string {
 		return ""
 	}
 	return string(orchestrator.KeyOf(d.Role, d.Task)) + " ended"
+}
+
+func sayAgentFailed(d orchestrator.AgentFailedRecord) string {
+	line := string(orchestrator.KeyOf(d.Role, d.Task)) + " failed"
+	if cause, _, _ := strings.Cut(strings.TrimSpace(d.Tail), "\n"); cause != "" {
+		line += ": " + cause
+	}
+	return line
+}
+
+func sayPulled(d orchestrator.PROpenedRecord) string {
+	if d.Agent != "" {
+		return fmt.Sprintf("%s: pull request #%d, %s", d.Agent, d.Number, d.URL)
+	}
+	return fmt.Sprintf("pull request #%d", d.Number)
 }
 
 func sayPushed(d orchestrator.BranchPushedRecord) string {

@@ -32,7 +32,7 @@ type Outage struct {
 
 // stepWords say what a step is for; others are named by their type.
 var stepWords = map[string]string{
-	orchestrator.EffPush: "the push of the branch", orchestrator.EffPR: "the pull request", orchestrator.EffAdopt: "reading the branch on the server",
+	orchestrator.EffPush: "the push of the branch", orchestrator.EffPR: "the pull request", orchestrator.EffTest: "the test", orchestrator.EffAdopt: "reading the branch on the server",
 	orchestrator.EffCommit: "the commit", orchestrator.EffStartAgent: "the start of an agent", orchestrator.EffCheckpoint: "the checkpoint",
 	orchestrator.EffDeliver: "a message to an agent", orchestrator.EffIntegrate: "the merge of an agent's work",
 }

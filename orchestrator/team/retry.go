@@ -20,16 +20,42 @@ func Unmarks(name string) func(orchestrator.Effect) bool {
 	}
 }
 
+// Named returns the agent that a person means: by its name, as role/name, or by its role if no other
+// agent has it. reason says why there is none.
+func (r *Run) Named(word string) (a *agents.Agent, reason string) {
+	name := word
+	if _, task := orchestrator.AgentKey(word).Split(); task != "" {
+		name = task
+	}
+	if a := r.Agent(name); a != nil {
+		return a, ""
+	}
+	var same []string
+	for i := range r.Def.Team.Agents {
+		if m := &r.Def.Team.Agents[i]; m.Role == word {
+			a, same = m, append(same, m.Name)
+		}
+	}
+	switch len(same) {
+	case 0:
+		return nil, "no agent is called " + word + "; there are " + strings.Join(r.names(), ", ")
+	case 1:
+		return a, ""
+	}
+	return nil, "several agents have the role " + word + ": name one of " + strings.Join(same, ", ")
+}
+
 // Again lists the agents that another try would start: the one called name if it failed, without a
 // name all that failed, and those that they block. reason says why there are none.
 func (r *Run) Again(name string) (list []string, reason string) {
-	if _, task := orchestrator.AgentKey(name).Split(); task != "" {
-		name = task
+	var a *agents.Agent
+	if name != "" {
+		if a, reason = r.Named(name); a == nil {
+			return nil, reason
+		}
+		name = a.Name
 	}
-	a := r.Agent(name)
 	switch {
-	case name != "" && a == nil:
-		return nil, "no agent is called " + name + "; there are " + strings.Join(r.names(), ", ")
 	case name != "" && r.Stage(a) == Blocked && r.State.Team[name].BlockedBy != "":
 		return nil, name + " is blocked by " + r.State.Team[name].BlockedBy + ": retry that one"
 	case name != "" && r.Stage(a) != Failed && r.Stage(a) != Blocked:
@@ -71,7 +97,7 @@ func (r *Run) Retry(names []string) {
 		if p.Commit != "" {
 			p.Marker, p.BlockedBy, p.Step = "", "", stepFetch
 		} else {
-			p = agents.Progress{Base: p.Base, Retried: string(r.State.Agents[key(r.Agent(name))].LastLaunch)}
+			p = agents.Progress{Base: p.Base, Snapshot: p.Snapshot, Retried: string(r.State.Agents[key(r.Agent(name))].LastLaunch)}
 		}
 		r.State.Team[name] = p
 		delete(r.State.Counters, remindedRule(name))

@@ -8,17 +8,18 @@ import (
 	"github.com/agentmux/agentmux/workflows/agents"
 )
 
-// Steps that follow a submission, in their order; the last two only where on_complete names them.
+// Steps that follow a submission, in their order; the last three only where on_complete names them.
 const (
 	stepCommit = "commit"
 	stepFetch  = "fetch" // the branch is in the person's clone
+	stepTest   = agents.StepTest
 	stepPush   = agents.StepPush
 	stepPull   = agents.StepPull
 )
 
 // effects are the steps as effects.
 var effects = map[string]string{
-	stepCommit: orchestrator.EffCommit, stepFetch: orchestrator.EffFetchBranch, stepPush: orchestrator.EffPush, stepPull: orchestrator.EffPR,
+	stepCommit: orchestrator.EffCommit, stepFetch: orchestrator.EffFetchBranch, stepTest: orchestrator.EffTest, stepPush: orchestrator.EffPush, stepPull: orchestrator.EffPR,
 }
 
 // take takes the work of an agent. A review has no branch, so it is done with that.
@@ -79,7 +80,12 @@ func IsStep(e orchestrator.Effect) bool {
 	if e.Args.Task == "" {
 		return false
 	}
-	return e.Type == orchestrator.EffCommit || e.Type == orchestrator.EffFetchBranch || e.Type == orchestrator.EffPush || e.Type == orchestrator.EffPR
+	for _, step := range effects {
+		if e.Type == step {
+			return true
+		}
+	}
+	return false
 }
 
 // ask issues the step that an agent is at. The steps of one agent have one key, so that they
@@ -101,11 +107,14 @@ func (r *Run) ask(a *agents.Agent) {
 	r.Do.Effect(effects[p.Step], "team/"+a.Name+"/"+p.Step, args)
 }
 
-// subject is the message of an agent's commit: the first line of its task. That of an issue comes
-// from the issue.
+// subject is the message of an agent's commit: the first line of its task; "" for one that works for
+// an issue, whose title it is.
 func subject(a *agents.Agent) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(a.Task), "\n")
-	if line == "" && a.Issue == 0 {
+	switch {
+	case a.Issue != 0:
+		return ""
+	case line == "":
 		return "feat: " + a.Name
 	}
 	return line
@@ -162,18 +171,18 @@ func refusal(step string, res orchestrator.Result) string {
 
 // next returns the step after one, "" after the last. What was not pushed gets no pull request.
 func next(a *agents.Agent, step string, res orchestrator.Result) string {
-	has := func(step string) bool { return slices.Contains(a.OnComplete, step) }
-	switch step {
-	case stepCommit:
+	has := func(steps ...string) bool {
+		return slices.ContainsFunc(steps, func(step string) bool { return slices.Contains(a.OnComplete, step) })
+	}
+	switch {
+	case step == stepCommit:
 		return stepFetch
-	case stepFetch:
-		if has(stepPush) || has(stepPull) {
-			return stepPush
-		}
-	case stepPush:
-		if has(stepPull) && res.Skipped == "" {
-			return stepPull
-		}
+	case step == stepFetch && has(stepTest):
+		return stepTest
+	case (step == stepFetch || step == stepTest) && has(stepPush, stepPull):
+		return stepPush
+	case step == stepPush && has(stepPull) && res.Skipped == "":
+		return stepPull
 	}
 	return ""
 }

@@ -13,7 +13,8 @@ type Progress struct {
 	Parent    string `json:"parent,omitempty"` // of Commit
 	PRNumber  int    `json:"pr_number,omitempty"`
 	PRURL     string `json:"pr_url,omitempty"`
-	Retried   string `json:"retried,omitempty"` // its last launch when it got another try
+	Retried   string `json:"retried,omitempty"`  // its last launch when it got another try
+	Snapshot  string `json:"snapshot,omitempty"` // blob with the text of its issue, as it was at the start
 }
 
 // Started reports whether the agent was launched in its present try. last is its newest launch.

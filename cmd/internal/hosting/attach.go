@@ -51,7 +51,10 @@ func Attach(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry, 
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = terminalEnvironment(os.Environ())
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("attach: %w", err)
+		if _, gone := server.Started(ctx); !errors.Is(gone, tmux.ErrNoServer) {
+			return fmt.Errorf("attach: %w", err)
+		}
+		a.Say("the tmux session of %s has ended", e.Name) // as the session has, or by another terminal
 	}
 	return farewell(ctx, a, s, e, server)
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/bundle"
 	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/host"
@@ -41,7 +44,7 @@ func runClaimed(ctx context.Context, a *site.Finder, s *site.Site, spec host.Run
 		defer stop()
 	}
 	var runner tenure.Runner = s.Host
-	if issue.number > 0 && spec.Mirror.On {
+	if issue.number > 0 && spec.Mirror.On && !issue.shared {
 		heard, stop, err := listen(ctx, s, issue, &t)
 		if err != nil {
 			return nil, err
@@ -50,7 +53,7 @@ func runClaimed(ctx context.Context, a *site.Finder, s *site.Site, spec host.Run
 		runner = heard
 	}
 	state, err := tenure.Run(ctx, runner, t)
-	return state, explainClaim(err, t.Desk, issue.String())
+	return state, explainClaim(err, t.Desk, issue.of(err))
 }
 
 // keep has the desk keep its claims until stop.
@@ -72,7 +75,22 @@ type claimedIssue struct {
 	repo   ghsync.Repo
 	id     int64 // of the repository
 	number int
+
+	shared bool  // agents of the session work for it and for others
+	others []int // for which other agents work
 }
+
+func (i claimedIssue) named(number int) string { return fmt.Sprintf("%s#%d", i.repo, number) }
+
+// of is the issue that an error of a claim is about.
+func (i claimedIssue) of(err error) string {
+	if taken := (*claim.TakenError)(nil); errors.As(err, &taken) {
+		return i.named(taken.Seen.Issue)
+	}
+	return i.String()
+}
+
+func (i claimedIssue) numbers() []int { return append([]int{i.number}, i.others...) }
 
 func (i claimedIssue) String() string { return fmt.Sprintf("%s#%d", i.repo, i.number) }
 
@@ -86,8 +104,11 @@ func issueIn(dir string, s *site.Site, backup bool) (claimedIssue, error) {
 		return claimedIssue{}, err
 	}
 	state, err := readSession(sess, backup)
-	if err != nil || state.IssueNumber == 0 {
-		return claimedIssue{}, err
+	if err != nil || state.Kind == orchestrator.KindAgents {
+		return issuesOfAgents(sess, state, err)
+	}
+	if state.IssueNumber == 0 {
+		return claimedIssue{}, nil
 	}
 	data, err := session.ReadFile(sess.Path(session.SnapshotFile))
 	if err != nil {
@@ -98,19 +119,58 @@ func issueIn(dir string, s *site.Site, backup bool) (claimedIssue, error) {
 		return claimedIssue{}, nil //nolint:nilerr // of an older version, which claimed nothing
 	}
 	owner, name, _ := strings.Cut(string(state.Repo), "/")
-	return claimedIssue{ghsync.Repo{Owner: owner, Name: name}, snap.RepoID, state.IssueNumber}, nil
+	return claimedIssue{repo: ghsync.Repo{Owner: owner, Name: name}, id: snap.RepoID, number: state.IssueNumber}, nil
+}
+
+// issuesOfAgents are those that agents of a run of an agents file work for. err is that of its state.
+func issuesOfAgents(sess *session.Session, state *orchestrator.State, err error) (of claimedIssue, _ error) {
+	if err != nil {
+		return of, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(state.Team)) {
+		blob := state.Team[name].Snapshot
+		if blob == "" {
+			continue
+		}
+		data, err := sess.Blob(blob)
+		if err != nil {
+			return of, fmt.Errorf("read the issue of agent %s: %w", name, err)
+		}
+		snap, err := ghsync.ParseSnapshot(data)
+		if err != nil {
+			return of, fmt.Errorf("read the issue of agent %s: %w", name, err)
+		}
+		if of.shared {
+			of.others = append(of.others, snap.Issue)
+			continue
+		}
+		owner, repo, _ := strings.Cut(snap.Repo, "/")
+		of = claimedIssue{repo: ghsync.Repo{Owner: owner, Name: repo}, id: snap.RepoID, number: snap.Issue, shared: true}
+	}
+	return of, nil
 }
 
 func openDesk(ctx context.Context, s *site.Site, of claimedIssue, id claim.HostID) (claim.Desk, error) {
-	return tenure.OpenDesk(ctx, s.Host, tenure.DeskSpec{
+	desk, err := tenure.OpenDesk(ctx, s.Host, tenure.DeskSpec{
 		Repo: of.repo, RepoID: of.id, Host: id, OneSession: true, SingleHost: s.Config.Bot.SingleHost, Log: s.Host.Log,
 	})
+	if err == nil && of.shared {
+		desk = bundle.Desk{Desk: desk, Issues: of.numbers()}
+	}
+	return desk, err
 }
 
 // NotClaimed fails if a host works on an issue, before a session of it is made. With s.Take the
 // claim of a host that is gone does not count: it is returned as left.
 func NotClaimed(ctx context.Context, s *site.Site, repo ghsync.Repo, repoID int64, number int) (left *claim.Seen, err error) {
-	return notClaimed(ctx, s, claimedIssue{repo, repoID, number}, claim.NewHostID())
+	return notClaimed(ctx, s, claimedIssue{repo: repo, id: repoID, number: number}, claim.NewHostID())
+}
+
+// NoneClaimed fails if a host works on one of several issues, before a run of an agents file is made
+// whose agents work for them.
+func NoneClaimed(ctx context.Context, s *site.Site, repo ghsync.Repo, repoID int64, numbers []int) error {
+	_, err := notClaimed(ctx, s, claimedIssue{repo: repo, id: repoID, number: numbers[0], shared: true, others: numbers[1:]}, claim.NewHostID())
+	return err
 }
 
 // MayContinue is NotClaimed for the session in dir, which a detached host is to run. A claim that
@@ -138,7 +198,7 @@ func notClaimed(ctx context.Context, s *site.Site, of claimedIssue, own claim.Ho
 		return nil, explainClaim(err, desk, of.String())
 	}
 	for _, seen := range all {
-		if seen.Issue != of.number || seen.Claim.Host == own {
+		if !slices.Contains(of.numbers(), seen.Issue) || seen.Claim.Host == own {
 			continue
 		}
 		why, err := desk.Stale(ctx, seen)
@@ -148,7 +208,7 @@ func notClaimed(ctx context.Context, s *site.Site, of claimedIssue, own claim.Ho
 		if why == claim.LetGo || s.Take && why != claim.NotStale {
 			return &seen, nil
 		}
-		return nil, explainClaim(&claim.TakenError{Seen: seen}, desk, of.String())
+		return nil, explainClaim(&claim.TakenError{Seen: seen}, desk, of.named(seen.Issue))
 	}
 	return nil, nil
 }

@@ -48,7 +48,7 @@ func Restore(ctx context.Context, a *site.Finder, s *site.Site, r Restoring) (di
 		r.RepoID = repo.ID
 	}
 	id := claim.NewHostID()
-	of := claimedIssue{r.Repo, r.RepoID, r.Issue}
+	of := claimedIssue{repo: r.Repo, id: r.RepoID, number: r.Issue}
 	desk, err := openDesk(ctx, s, of, id)
 	if err != nil {
 		return "", err

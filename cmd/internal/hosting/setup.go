@@ -18,8 +18,21 @@ func AskSetup(ctx context.Context, a *site.Finder, s *site.Site, dir string) err
 	if !open {
 		return nil
 	}
-	a.Say("This project names a command to prepare each new workspace with (sandbox.setup):\n\n  %s\n", console.Words(request.Argv))
-	a.Say("It would run as you, before the agents start. Your answer holds for this command in this project.")
+	return askCommand(ctx, a, request, "prepare each new workspace with", "before the agents start")
+}
+
+// AskTest is AskSetup for the command with which the work of each agent of an agents file is tested.
+func AskTest(ctx context.Context, a *site.Finder, s *site.Site, dir string) error {
+	request, open := project.OpenTest(site.StateHome(), dir, s.Config)
+	if !open {
+		return nil
+	}
+	return askCommand(ctx, a, request, "test the work of each agent with", "in its workspace")
+}
+
+func askCommand(ctx context.Context, a *site.Finder, request project.CommandRequest, what, when string) error {
+	a.Say("This project names a command to %s (%s):\n\n  %s\n", what, request.Key, console.Words(request.Argv))
+	a.Say("It would run as you, %s. Your answer holds for this command in this project.", when)
 	yes, err := a.Ask(ctx, "Allow it on this machine?")
 	if err != nil || !yes {
 		return err

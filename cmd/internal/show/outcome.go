@@ -3,7 +3,9 @@ package show
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/agentmux/agentmux/cmd/internal/console"
@@ -11,6 +13,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/story"
+	"github.com/agentmux/agentmux/workflows/agents"
 )
 
 // TellEnd says how a session ended, or why it waits, and what a person can do now. The
@@ -24,6 +27,9 @@ func TellEnd(ctx context.Context, a *site.Finder, dir string, s *orchestrator.St
 	}
 	if s.Completion.PRURL != "" {
 		a.Print("%s", s.Completion.PRURL)
+	}
+	for _, p := range pullsOf(s) {
+		a.Print("%s", p)
 	}
 	if st.Advice != "" {
 		a.Say("%s", shown("you can: "+st.Advice))
@@ -79,6 +85,17 @@ func teamResult(s *orchestrator.State) string {
 		made += ", " + console.Counted(pulls, "pull request", "pull requests")
 	}
 	return made + "; agentmux agents status " + s.SessionID + " shows them"
+}
+
+// pullsOf are the addresses of the pull requests of a run of an agents file, oldest first.
+func pullsOf(s *orchestrator.State) []string {
+	opened := slices.DeleteFunc(slices.Collect(maps.Values(s.Team)), func(p agents.Progress) bool { return p.PRURL == "" })
+	slices.SortFunc(opened, func(a, b agents.Progress) int { return a.PRNumber - b.PRNumber })
+	var urls []string
+	for _, p := range opened {
+		urls = append(urls, p.PRURL)
+	}
+	return urls
 }
 
 // branchOf is the branch of a session; "" where each agent has one of its own.

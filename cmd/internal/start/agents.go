@@ -9,15 +9,20 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/bot/roster"
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/hosting"
 	"github.com/agentmux/agentmux/cmd/internal/hostlog"
 	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/command"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -28,6 +33,7 @@ import (
 type AgentsOptions struct {
 	File     string   // empty = .dmux-agents.yml of the project
 	Only     []string // these agents, and those that they need; none = all
+	OnlyNone bool     // Only was given, and empty
 	Yes      bool     // ask nothing
 	New      bool     // not the session of an earlier run, which is removed
 	Headless bool
@@ -36,6 +42,9 @@ type AgentsOptions struct {
 // Agents starts the agents of an agents file, or continues their session. Everything that is
 // wrong is said before anything is made.
 func Agents(ctx context.Context, a *site.Finder, o AgentsOptions) error {
+	if o.OnlyNone {
+		return exit.UsageText("--only names no agent; leave it out to start all of them")
+	}
 	if !o.Yes && !a.Terminal {
 		return exit.UsageText("there is no terminal to ask at; agentmux agents start --yes asks nothing")
 	}
@@ -46,7 +55,11 @@ func Agents(ctx context.Context, a *site.Finder, o AgentsOptions) error {
 	if err != nil {
 		return err
 	}
-	team, err := readTeam(a, s, o)
+	project, err := s.OpenProject(ctx)
+	if err != nil {
+		return site.ExplainProject(err, s.Project)
+	}
+	team, err := readTeam(a, s, project, o)
 	if err != nil {
 		return err
 	}
@@ -59,7 +72,7 @@ func Agents(ctx context.Context, a *site.Finder, o AgentsOptions) error {
 	}
 	settleAutoAccept(a, s, team, o)
 	f := &Options{Name: team.Session, Headless: o.Headless}
-	p, err := planAgents(ctx, a, s, team, f)
+	p, err := planAgents(ctx, a, s, teamOf{project, team}, f)
 	if err != nil {
 		return err
 	}
@@ -122,12 +135,17 @@ func again(ctx context.Context, a *site.Finder, e session.Entry, team *agents.Te
 	if err := problems.Err(); err != nil {
 		return err
 	}
+	done := !slices.ContainsFunc(started.Agents, func(m agents.Agent) bool { return e.State.Team[m.Name].Status(true) != agents.Done })
 	left := slices.ContainsFunc(started.Agents, func(m agents.Agent) bool { return e.State.Team[m.Name].Marker == "" })
 	said, err := command.Unread(e.Dir) // such as a retry
 	if err != nil {
 		return err
 	}
-	if host.Removable(e.State) && !left && said == 0 {
+	switch {
+	case Owes(ctx, e):
+	case host.Removable(e.State) && done && said == 0:
+		return exit.Usage(fmt.Errorf("%s has ended and every agent is done; agentmux agents start --new starts all of them again", e.Name))
+	case host.Removable(e.State) && !left && said == 0:
 		return exit.Usage(fmt.Errorf("%s has ended and every agent has a marker; agentmux retry %s, then agentmux agents start, starts those again that failed, agentmux agents start --new all of them", e.Name, e.Name))
 	}
 	if string(frozen) != string(team.Encode()) {
@@ -160,7 +178,7 @@ func settleAutoAccept(a *site.Finder, s *site.Site, team *agents.Team, o AgentsO
 }
 
 // readTeam reads the agents file, as much of it as is to run.
-func readTeam(a *site.Finder, s *site.Site, o AgentsOptions) (*agents.Team, error) {
+func readTeam(a *site.Finder, s *site.Site, project *project.Project, o AgentsOptions) (*agents.Team, error) {
 	file := o.File
 	if file == "" {
 		file = filepath.Join(s.Project, agents.File)
@@ -180,41 +198,55 @@ func readTeam(a *site.Finder, s *site.Site, o AgentsOptions) (*agents.Team, erro
 	if err := problems.Err(); err != nil {
 		return nil, exit.Usage(err)
 	}
+	if team.NamespaceBranches {
+		if team, err = team.Namespaced(personSlug(project)); err != nil {
+			return nil, exit.Usage(err)
+		}
+	}
 	team, err = team.Only(o.Only)
 	if err != nil {
 		return nil, exit.Usage(err)
 	}
-	return team, unsupported(team)
+	return team, nil
 }
 
-// unsupported refuses what a file may ask for and no run does: silence about it would be a lie.
-func unsupported(team *agents.Team) error {
-	var found []string
-	if team.NamespaceBranches {
-		found = append(found, "namespace_branches: not supported yet; write the names of the branches in full")
+// personSlug is what the person's branches begin with; "" if git does not know a name.
+func personSlug(p *project.Project) string {
+	if p.User.Name == "" {
+		return ""
 	}
-	for _, a := range team.Agents {
+	return session.Slug(p.User.Name)
+}
+
+// teamOf is a team, and the project it is to work in.
+type teamOf struct {
+	project *project.Project
+	team    *agents.Team
+}
+
+// wants reports whether on_complete of an agent has one of the steps.
+func (t teamOf) wants(steps ...string) bool {
+	return slices.ContainsFunc(t.team.Agents, func(a agents.Agent) bool {
+		return slices.ContainsFunc(a.OnComplete, func(step string) bool { return slices.Contains(steps, step) })
+	})
+}
+
+// issues are the numbers that agents work for.
+func (t teamOf) issues() (numbers []int) {
+	for _, a := range t.team.Agents {
 		if a.Issue != 0 {
-			found = append(found, fmt.Sprintf("agent %s: issue is not supported yet; write its text as task", a.Name))
+			numbers = append(numbers, a.Issue)
 		}
 	}
-	if len(found) == 0 {
-		return nil
-	}
-	return exit.Usage(errors.New(strings.Join(found, "\n")))
+	return numbers
 }
 
 // planAgents prepares the session and says what of on_complete cannot be done.
-func planAgents(ctx context.Context, a *site.Finder, s *site.Site, team *agents.Team, f *Options) (*planned, error) {
-	project, err := s.OpenProject(ctx)
-	if err != nil {
-		return nil, site.ExplainProject(err, s.Project)
-	}
+func planAgents(ctx context.Context, a *site.Finder, s *site.Site, of teamOf, f *Options) (*planned, error) {
 	p := &planned{}
-	wants := func(step string) bool {
-		return slices.ContainsFunc(team.Agents, func(a agents.Agent) bool { return slices.Contains(a.OnComplete, step) })
-	}
-	if pushes := wants(agents.StepPush) || wants(agents.StepPull); pushes && s.Host.GitHub != nil && project.GitHub {
+	team, project := of.team, of.project
+	pushes := of.wants(agents.StepPush, agents.StepPull)
+	if (pushes || len(of.issues()) > 0) && s.Host.GitHub != nil && project.GitHub {
 		stop := a.Waiting("GitHub about " + project.Repo.String())
 		repo, err := s.Host.GitHub.Repository(ctx, project.Repo.Owner, project.Repo.Name)
 		stop()
@@ -223,17 +255,82 @@ func planAgents(ctx context.Context, a *site.Finder, s *site.Site, team *agents.
 		}
 		p.push = s.Identity.MayPush(repo)
 	}
-	if (wants(agents.StepPush) || wants(agents.StepPull)) && !p.push {
+	if pushes && !p.push {
 		a.Say("nothing can be pushed from here: the run ends with branches in this clone")
 	}
-	if wants(agents.StepTest) {
-		a.Say("on_complete: test is not run")
+	if err := settleTest(ctx, a, s, of, f); err != nil {
+		return nil, err
 	}
+	var err error
 	if p.spec, err = basicSpec(ctx, a, s, project, f); err != nil {
 		return nil, err
 	}
 	p.spec.Agents, p.spec.Trigger = team.Encode(), "agents/"+team.Session
-	return p, nil
+	if len(of.issues()) > 0 {
+		err = p.takeIssues(ctx, a, s, of)
+	}
+	return p, err
+}
+
+// settleTest asks the person at the terminal for the command of the step test, and says if it is not run.
+func settleTest(ctx context.Context, a *site.Finder, s *site.Site, of teamOf, f *Options) error {
+	switch {
+	case !of.wants(agents.StepTest):
+		return nil
+	case len(s.Config.Agents.TestCommand) == 0:
+		a.Say("on_complete: test is not run: agents.test_command is not set")
+		return nil
+	case a.Terminal && !f.Headless:
+		if err := hosting.AskTest(ctx, a, s, s.Project); err != nil {
+			return err
+		}
+	}
+	if request, open := project.OpenTest(site.StateHome(), s.Project, s.Config); open {
+		a.Say("on_complete: test is not run: %s is not allowed on this machine yet (agents.test_command); a start at a terminal asks", console.Words(request.Argv))
+	}
+	return nil
+}
+
+// takeIssues reads the issues that agents work for, all of them, and says what is wrong with each.
+func (p *planned) takeIssues(ctx context.Context, a *site.Finder, s *site.Site, of teamOf) error {
+	if !of.project.GitHub {
+		return exit.Usage(fmt.Errorf("%s: an agent cannot work for an issue; write its text as task", site.NotOnServer(of.project, s.Identity.Bases.Server)))
+	}
+	if s.Host.GitHub == nil {
+		detail, hint := s.Identity.NoToken()
+		return exit.Usage(fmt.Errorf("%s; %s; agentmux doctor shows what was looked for", detail, hint))
+	}
+	judge := judgeOf(a, s, "")
+	var problems []error
+	var repoID int64
+	p.spec.Issues = map[string]*ghsync.Snapshot{}
+	for i := range of.team.Agents {
+		m := &of.team.Agents[i]
+		if m.Issue == 0 {
+			continue
+		}
+		judged, err := judge.Issue(ctx, of.project.Repo, m.Issue, of.project.Repo)
+		if exit.As[*request.Error](err) {
+			problems = append(problems, fmt.Errorf("agents[%d].issue: %w", i, err))
+			continue
+		}
+		if err != nil {
+			return site.ExplainGitHub(err, of.project.Repo.String()+"#"+strconv.Itoa(m.Issue), s.Identity.From)
+		}
+		for _, warning := range judged.Warnings {
+			a.Say("%s", warning)
+		}
+		p.spec.Issues[m.Name], repoID = &judged.Snapshot, judged.Snapshot.RepoID
+	}
+	if err := errors.Join(problems...); err != nil {
+		return exit.Usage(err)
+	}
+	if !p.push {
+		a.Say("this account may not write to %s: nothing is shown on the issues", of.project.Repo)
+		return nil
+	}
+	p.spec.Mirror = s.Config.GitHub.Mirror != "off"
+	return hosting.NoneClaimed(ctx, s, of.project.Repo, repoID, of.issues())
 }
 
 // printTeam shows what would be started.
@@ -260,7 +357,11 @@ func printTeam(a *site.Finder, p *planned, team *agents.Team) {
 		rows = append(rows, row)
 	}
 	base := filepath.Join(p.spec.Project.Clone.Root, filepath.FromSlash(team.WorktreeBase))
-	a.Print("SESSION        %s\nWORKTREE BASE  %s\nMAIN PANE      no\n", team.Session, base)
+	pane := "no"
+	if team.MainPane && p.spec.Interactive {
+		pane = "yes"
+	}
+	a.Print("SESSION        %s\nWORKTREE BASE  %s\nMAIN PANE      %s\n", team.Session, base, pane)
 	a.Page(a.Out).Table([]string{"AGENT", "BRANCH", "ROLE", "PROVIDER", "AUTO", "DEPENDS ON"}, rows)
 	a.Print("\n%s, %s", console.Counted(trees, "worktree", "worktrees"), console.Counted(len(team.Agents)-trees, "review agent", "review agents"))
 }

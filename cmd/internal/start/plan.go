@@ -34,10 +34,7 @@ type issueOf struct {
 }
 
 func planIssue(ctx context.Context, a *site.Finder, s *site.Site, of issueOf, f *Options) (*planned, error) {
-	judge := request.Judge{
-		GitHub: s.Host.GitHub, Push: s.Config.GitHub.Push, MayPush: s.Identity.MayPush, Waiting: a.Waiting,
-		Rules: gate.Rules{Bot: s.Config.Bot, Gate: s.Config.Gate, Named: f.Workflow, Unsandboxed: s.Host.Unsandboxed(s.Config)},
-	}
+	judge := judgeOf(a, s, f.Workflow)
 	judged, err := judge.Issue(ctx, of.repo, of.number, of.project.Repo)
 	if err != nil {
 		return nil, refusedOr(err, fmt.Sprintf("%s#%d", of.repo, of.number), s)
@@ -55,6 +52,14 @@ func planIssue(ctx context.Context, a *site.Finder, s *site.Site, of issueOf, f 
 	p.spec.Workflow = judged.Workflow
 	p.spec.Mirror = judged.Mirrored(f.Mirror, f.NoMirror, s.Config.GitHub.Mirror)
 	return p, nil
+}
+
+// judgeOf returns what decides about issues; workflow is the one that is named, "" for none.
+func judgeOf(a *site.Finder, s *site.Site, workflow string) request.Judge {
+	return request.Judge{
+		GitHub: s.Host.GitHub, Push: s.Config.GitHub.Push, MayPush: s.Identity.MayPush, Waiting: a.Waiting,
+		Rules: gate.Rules{Bot: s.Config.Bot, Gate: s.Config.Gate, Named: workflow, Unsandboxed: s.Host.Unsandboxed(s.Config)},
+	}
 }
 
 // refusedOr turns a refused request into a usage error, and explains an error of GitHub about what.

@@ -19,6 +19,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/command"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows/agents"
 )
 
 // Give gives a command to a session and says what happened to it.
@@ -28,6 +29,15 @@ func Give(ctx context.Context, a *site.Finder, name string, can func(session.Ent
 		args = []string{name}
 	}
 	entry, err := FindFor(ctx, a, p.Name, args, can)
+	if role := p.Args.Role; role != "" && exit.As[*session.AmbiguousError](err) {
+		// An agent is a way to name its session, too.
+		has := func(e session.Entry) bool {
+			return (can == nil || can(e)) && e.State != nil && e.State.Kind == orchestrator.KindAgents && e.State.Team[role] != (agents.Progress{})
+		}
+		if one, oneErr := a.Find(ctx, nil, has); oneErr == nil {
+			entry, err = one, nil
+		}
+	}
 	if err != nil {
 		return err
 	}

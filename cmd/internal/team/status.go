@@ -3,13 +3,16 @@ package team
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/story"
@@ -44,6 +47,58 @@ type AgentJSON struct {
 	Workspace   string    `json:"workspace,omitempty"`
 	Commit      string    `json:"commit,omitempty"`
 	PullRequest string    `json:"pr_url,omitempty"`
+	Usage       *Usage    `json:"usage,omitempty"` // nil: its program told none
+}
+
+// Usage is what the program of an agent says it used, in all its launches.
+type Usage struct {
+	Input  int64   `json:"input_tokens"` // with those that came from its cache
+	Output int64   `json:"output_tokens"`
+	USD    float64 `json:"usd,omitempty"`
+}
+
+// String is the usage in few words.
+func (u *Usage) String() string {
+	if u == nil {
+		return ""
+	}
+	text := thousands(u.Input) + " in, " + thousands(u.Output) + " out"
+	if u.USD > 0 {
+		text += fmt.Sprintf(", $%.2f", u.USD)
+	}
+	return text
+}
+
+func thousands(n int64) string {
+	if n < 10_000 {
+		return strconv.FormatInt(n, 10)
+	}
+	return strconv.FormatInt((n+500)/1000, 10) + "k"
+}
+
+// usageOf adds up what the launches of an agent tell; nil if none tells anything.
+func usageOf(dir string, launches []orchestrator.Launch) *Usage {
+	var sum Usage
+	for _, l := range launches {
+		var status signal.Status
+		for offset := int64(0); ; {
+			told, next, err := signal.Read(filepath.Join(dir, session.LaunchesDir, string(l)), offset)
+			for _, s := range told {
+				status = status.Apply(s)
+			}
+			if err != nil || next <= offset {
+				break
+			}
+			offset = next
+		}
+		if u := status.Usage; u != nil {
+			sum.Input, sum.Output, sum.USD = sum.Input+u.Input+u.CacheRead+u.CacheWrite, sum.Output+u.Output, sum.USD+u.USD
+		}
+	}
+	if sum == (Usage{}) {
+		return nil
+	}
+	return &sum
 }
 
 // Status shows how far the agents of a run are, while it runs and afterwards.
@@ -64,9 +119,9 @@ func Status(ctx context.Context, a *site.Finder, args []string, asJSON bool) err
 			age = (time.Duration(m.Seconds) * time.Second).String()
 		}
 		row := []console.Cell{console.PlainCell(m.Name), console.PlainCell(dash(m.Branch)), console.PlainCell(m.Role), console.NewCell(m.Status, inks[m.Status])}
-		rows = append(rows, append(row, console.PlainCell(dash(age)), console.PlainCell(dash(m.PullRequest))))
+		rows = append(rows, append(row, console.PlainCell(dash(age)), console.PlainCell(dash(m.Usage.String())), console.PlainCell(dash(m.PullRequest))))
 	}
-	a.Page(a.Out).Table([]string{"AGENT", "BRANCH", "ROLE", "STATUS", "AGE", "PULL REQUEST"}, rows)
+	a.Page(a.Out).Table([]string{"AGENT", "BRANCH", "ROLE", "STATUS", "AGE", "USAGE", "PULL REQUEST"}, rows)
 	if out.Cause != "" {
 		a.Print("\n%s", out.Cause)
 	}
@@ -86,14 +141,14 @@ func dash(text string) string {
 func (r run) status(shown func(string) string, now time.Time) StatusJSON {
 	s := r.State
 	out := StatusJSON{Session: r.Name, Dir: r.Dir, Condition: r.Condition(), Outcome: string(s.Outcome), Cause: shown(string(s.Cause)), Running: r.Running, Agents: []AgentJSON{}}
-	launches, marked := r.records()
+	launches, started, marked := r.records()
 	for i := range r.team.Agents {
 		m := &r.team.Agents[i]
 		p, key := s.Team[m.Name], orchestrator.KeyOf(m.Role, m.Name)
 		one := AgentJSON{
 			Name: m.Name, Role: m.Role, Branch: m.Branch, Status: r.word(m), BlockedBy: p.BlockedBy, DependsOn: append([]string{}, m.DependsOn...),
 			Provider: launches[key].Provider, Doing: shown(launches[key].Doing), Started: launches[key].Started, Ended: marked[m.Name],
-			Commit: p.Commit, PullRequest: p.PRURL,
+			Commit: p.Commit, PullRequest: p.PRURL, Usage: usageOf(r.Dir, started[m.Name]),
 		}
 		if p.Branch != "" {
 			one.Branch = p.Branch
@@ -119,23 +174,26 @@ func (r run) status(shown func(string) string, now time.Time) StatusJSON {
 	return out
 }
 
-// records returns what the records tell of the agents: their launches, and when they got the
-// markers that they have.
-func (r run) records() (story.Agents, map[string]time.Time) {
+// records returns what the records tell of the agents: how they are, their launches, and when they
+// got the markers that they have.
+func (r run) records() (story.Agents, map[string][]orchestrator.Launch, map[string]time.Time) {
 	var launches story.Agents
-	marked := map[string]time.Time{}
+	started, marked := map[string][]orchestrator.Launch{}, map[string]time.Time{}
 	sess, err := session.Open(r.Dir)
 	if err != nil {
-		return nil, marked
+		return nil, started, marked
 	}
 	events, _, _ := sess.Events(0) // what cannot be read is left out; doctor says why
 	for _, e := range events {
 		launches.Fold(e)
+		if d, ok := e.Data.(orchestrator.AgentStartedRecord); ok {
+			started[d.Task] = append(started[d.Task], d.Launch)
+		}
 		if d, ok := e.Data.(orchestrator.AgentMarkedRecord); ok && r.State.Team[d.Agent].Marker != "" {
 			marked[d.Agent] = e.TS.Time
 		}
 	}
-	return launches, marked
+	return launches, started, marked
 }
 
 // word is the status of an agent.

@@ -182,6 +182,9 @@ func (v *View) anotherRound() string {
 	if v.Result.Draft {
 		next += ", a draft, and make it ready for review there"
 	}
+	if v.Agent != "" {
+		return next + "."
+	}
 	if v.deafAfter() {
 		return next + ". For another round: `agentmux resume " + v.Identity.Session + " --changes TEXT`."
 	}

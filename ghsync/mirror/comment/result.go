@@ -74,6 +74,12 @@ func (v *View) advice() string {
 // nextStep is what a person can do now, by a comment or at a keyboard.
 func (v *View) nextStep() string {
 	var out []string
+	if v.Agent != "" {
+		if v.End.Outcome == orchestrator.OutcomeFailed {
+			out = append(out, "Another try: `agentmux retry "+v.Identity.Session+" --role "+v.Agent+"`.")
+		}
+		return strings.Join(append(out, "Go on: `agentmux agents start`."), "\n")
+	}
 	if next := markdown.FirstLine(v.advice()); next != "" && !strings.HasPrefix(next, "agentmux resume ") {
 		out = append(out, "Next: "+v.n.Inline(markdown.Shorten(markdown.Raw(next), 500))+".")
 	}

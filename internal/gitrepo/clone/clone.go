@@ -193,7 +193,7 @@ func (in *inspection) changed(ctx context.Context) error {
 	}
 	untracked := []string{"ls-files", "-z", "--others", "--exclude-per-directory=.gitignore", "--directory", "--no-empty-directory"}
 	// These are files of this program, or configuration that a run reads where it is.
-	untracked = append(untracked, "--exclude=/.agentmux/")
+	untracked = append(untracked, "--exclude=/.agentmux/", "--exclude=.dmux-agents.yml")
 	untracked = append(untracked, in.excludes(ctx)...)
 	for _, c := range []git.Call{
 		in.git("diff-index", "--cached", "--name-only", "-z", "--ignore-submodules=all", "--no-ext-diff", against),

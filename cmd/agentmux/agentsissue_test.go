@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/gitrepo/remote"
+)
+
+const issuePlaybook = teamPlaybook + `  - role: build
+    task: broken
+    steps:
+      - exit: 3
+`
+
+// Agents that work for issues: each has the text of its own as task, its pull request closes that
+// one, and what is said on an issue is of its agent alone. One that starts on the branch of another
+// is stacked on it. The issues are claimed for that time.
+func TestProtocolM5AgentsThatWorkForIssues(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: issuePlaybook, config: "sandbox: {unsafe_flags: true}\ngithub: {write_interval: 0s}\n"})
+	hub := r.github.Repo(rigRepo)
+	second := hub.AddIssue(fakehub.IssueSpec{Title: "Greet the world", Body: "Say hello to <!-- hidden --> everybody.", Author: rigOwner})
+	third := hub.AddIssue(fakehub.IssueSpec{Title: "Break it", Body: "With an exit.", Author: rigOwner})
+	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), fmt.Sprintf(`session: shop
+namespace_branches: true
+on_complete: [push, pr]
+agents:
+  - name: words
+    branch: feature/words
+    issue: 1
+  - name: greeting
+    branch: feature/greeting
+    depends_on: words
+    from: words
+    issue: %d
+  - name: broken
+    branch: feature/broken
+    issue: %d
+  - name: free
+    branch: feature/free
+    task: Nothing that an issue asks for
+    depends_on: broken
+`, second, third))
+	other := r.claimedElsewhere(second)
+	if res := r.expect(exit.Locked, "agents", "start", "--yes", "--headless"); !strings.Contains(res.err, fmt.Sprintf("acme/widgets#%d is claimed by host", second)) || len(r.sessions()) != 0 {
+		t.Errorf("a start although another host has an issue: %s", res.err)
+	}
+	if err := other.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	res := r.expect(exit.Failed, "agents", "start", "--yes", "--headless")
+	e := r.session()
+	r.sound(e)
+
+	var found []string
+	for _, p := range hub.Pulls() {
+		found = append(found, p.Head+" on "+p.Base+": "+p.Title)
+		if want := r.git(r.clone, "rev-parse", p.Head); p.HeadSHA != want {
+			t.Errorf("%s is at %s on the server, at %s in the clone", p.Head, p.HeadSHA, want)
+		}
+		if want := fmt.Sprintf("Closes #%d", map[string]int{"mia/feature/words": 1, "mia/feature/greeting": second}[p.Head]); p.Base == "main" && !strings.Contains(p.Body, want) {
+			t.Errorf("%s: no %q in\n%s", p.Head, want, p.Body)
+		}
+	}
+	if want := []string{"mia/feature/words on main: Say two", "mia/feature/greeting on mia/feature/words: Greet the world"}; !slices.Equal(found, want) {
+		t.Errorf("pull requests %q\n%s%s", found, res.out, res.err)
+	}
+	for _, p := range hub.Pulls() {
+		if want := fmt.Sprintf("/pull/%d\n", p.Number); !strings.Contains(res.out, want) {
+			t.Errorf("the end does not print %s:\n%s", want, res.out)
+		}
+	}
+	if out := r.expect(exit.Done, "agents", "status").out; !strings.Contains(out, "/pull/") {
+		t.Errorf("status: %s", out)
+	}
+	if prompt := r.read(e.Dir, "06_implementation", "greeting_prompt.md"); !strings.Contains(prompt, "Say hello to") || !strings.Contains(prompt, "the text of the issue by "+rigOwner) ||
+		strings.Contains(prompt, "hidden") || strings.Contains(prompt, "Both files should say two") {
+		t.Errorf("the prompt of greeting is\n%s", prompt)
+	}
+	for number, want := range map[int]struct{ label, has, not string }{
+		1:      {"agentmux:done", "Agent words of the run shop", "feature/greeting"},
+		second: {"agentmux:done", "Agent greeting of the run shop", "Agent words"},
+		third:  {"agentmux:failed", "exit 3", "feature/words"},
+	} {
+		if labels := hub.Issue(number).Labels; !slices.Contains(labels, want.label) {
+			t.Errorf("issue %d has the labels %v", number, labels)
+		}
+		text := ""
+		for _, c := range hub.Comments(number) {
+			text += c.Body + "\n"
+		}
+		if strings.Contains(text, want.not) || number == third && !strings.Contains(text, want.has) {
+			t.Errorf("comments of issue %d:\n%s", number, text)
+		}
+		if number == third && !strings.Contains(text, "agentmux retry shop --role broken") || strings.Contains(text, "--changes") {
+			t.Errorf("what to do next, on issue %d:\n%s", number, text)
+		}
+		if n := len(hub.Comments(number)); n != 2 {
+			t.Errorf("%d comments on issue %d, want a status and an end:\n%s", n, number, text)
+		}
+	}
+	if got := r.git(r.clone, "ls-remote", r.github.CloneURL(rigRepo), "refs/agentmux/claims/*"); got != "" {
+		t.Errorf("claims are left: %s", got)
+	}
+}
+
+// claimedElsewhere claims an issue for another host.
+func (r *rig) claimedElsewhere(issue int) claim.Held {
+	r.t.Helper()
+	store, err := claim.OpenStore(r.t.Context(), r.t.TempDir())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	token := r.github.Token(rigBot)
+	desk := claim.NewRemote(claim.Options{
+		Repo:  remote.Repository{URL: r.github.CloneURL(rigRepo), Secret: func(context.Context) (string, error) { return token, nil }},
+		Store: store, RepoID: r.github.Repo(rigRepo).ID(), Host: claim.NewHostID(),
+	})
+	held, err := desk.Take(r.t.Context(), claim.Want{Issue: issue, Session: "other", Trigger: "cli/other", State: claim.Running})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return held
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// zeroPlaybook plays every agent of a team in no time.
+const zeroPlaybook = `version: 1
+agents:
+  - role: build
+    steps:
+      - write: {file: "made/{task}.txt", text: "made\n"}
+      - submit: {tool: submit_done}
+`
+
+// BenchmarkTeam runs agents files with agents that do no work, in a repository of 5,000 files:
+//
+//	atonce  AGENTMUX_BENCH_TEAM (50) agents that wait for none, all at once. workspaces-ms is from the
+//	        beginning of the phase until the last workspace is filled.
+//	chain   twenty agents, each of which waits for the one before. start is from the marker of one
+//	        to the record that the next one runs.
+func BenchmarkTeam(b *testing.B) {
+	b.Run("atonce", func(b *testing.B) { benchmarkAtOnce(b, fromEnv(b, "AGENTMUX_BENCH_TEAM", 50)) })
+	b.Run("chain", func(b *testing.B) { benchmarkChain(b, 20) })
+}
+
+func teamRig(b *testing.B, n int, agent func(i int) string) *rig {
+	b.Helper()
+	files := map[string]string{"README.md": "# widgets\n"}
+	for i := range 5000 {
+		files[fmt.Sprintf("src/d%02d/f%04d.txt", i%50, i)] = fmt.Sprintf("file %d\n", i)
+	}
+	r := newRig(b, rigOptions{files: files, playbook: zeroPlaybook, config: fmt.Sprintf("sandbox: {unsafe_flags: true}\nlimits: {parallel: %d}\nagents: {linger: 0s}\n", n)})
+	var file strings.Builder
+	file.WriteString("session: shop\nagents:\n")
+	for i := range n {
+		file.WriteString(agent(i))
+	}
+	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), file.String())
+	r.expect(exit.Done, "agents", "start", "--yes", "--headless")
+	return r
+}
+
+func (r *rig) events() []orchestrator.Event {
+	r.t.Helper()
+	s, err := session.Open(r.session().Dir)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	events, _, err := s.Events(0)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return events
+}
+
+func benchmarkAtOnce(b *testing.B, n int) {
+	var spans []time.Duration
+	for range max(b.N, 1) {
+		r := teamRig(b, n, func(i int) string { return fmt.Sprintf("  - {name: a%d, branch: b%d, task: t}\n", i, i) })
+		var began, last time.Time
+		for _, e := range r.events() {
+			if _, ok := e.Data.(orchestrator.PhaseEnteredRecord); ok {
+				began = e.TS.Time
+			}
+		}
+		for i := range n {
+			info, err := os.Stat(filepath.Join(r.dir, fmt.Sprintf("shop-a%d", i), ".git", "index"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			if info.ModTime().After(last) {
+				last = info.ModTime()
+			}
+		}
+		spans = append(spans, last.Sub(began))
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(ms(quantile(spans, 1)), "workspaces-ms")
+}
+
+func benchmarkChain(b *testing.B, n int) {
+	var spans []time.Duration
+	for range max(b.N, 1) {
+		r := teamRig(b, n, func(i int) string {
+			if i == 0 {
+				return "  - {name: a0, branch: b0, task: t}\n"
+			}
+			return fmt.Sprintf("  - {name: a%d, branch: b%d, task: t, depends_on: a%d}\n", i, i, i-1)
+		})
+		marked := map[string]time.Time{}
+		for _, e := range r.events() {
+			switch d := e.Data.(type) {
+			case orchestrator.AgentMarkedRecord:
+				marked[d.Agent] = e.TS.Time
+			case orchestrator.AgentStartedRecord:
+				var i int
+				if _, err := fmt.Sscanf(d.Task, "a%d", &i); err != nil {
+					b.Fatal(err)
+				}
+				if i > 0 {
+					spans = append(spans, e.TS.Sub(marked[fmt.Sprintf("a%d", i-1)]))
+				}
+			}
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+	report(b, "start", spans)
+}
