@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
-	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/inbox"
 	"github.com/agentmux/agentmux/bot/orphan"
 	"github.com/agentmux/agentmux/ghsync/mirror"
@@ -55,7 +55,9 @@ func (r *repository) adopt(ctx context.Context) error {
 // as one of a newer version, is left as it is.
 func (r *repository) mislay(ctx context.Context, held claim.Held) error {
 	q, ok := orphan.Mislaid(held.Seen())
-	if ok && q.Begun && r.lacks(q.Name) {
+	_, decided := r.journal.Decision(held.Seen().Issue, q.Trigger)
+	recalled := ok && q.Trigger.Kind == gate.Comment && !decided // by an answer, which is heard again
+	if ok && q.Begun && !recalled && r.lacks(q.Name) {
 		t := q.Lost(r.name(), r.id, "it ends: set the label again for another one")
 		if err := r.shelf.Write(t); err != nil {
 			return err
@@ -158,31 +160,3 @@ func (r *repository) rung(name string) {
 		r.sessions.addOlder(newHosted(r, e.Dir, e.State)).wake()
 	}
 }
-
-// configAt returns the configuration of the commit that a session began with.
-func (r *repository) configAt(ctx context.Context, commit string) (*config.Config, error) {
-	r.mu.Lock()
-	c := r.configs[commit]
-	r.mu.Unlock()
-	if c != nil {
-		return c, nil
-	}
-	files, err := r.project.Files(ctx, commit)
-	if err != nil {
-		return nil, fmt.Errorf("read the configuration of %s: %w", commit, err)
-	}
-	c, problems := r.bot.ConfigOf(files)
-	if err := problems.Err(); err != nil {
-		return nil, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.configs) >= maxConfigs {
-		clear(r.configs)
-	}
-	r.configs[commit] = c
-	return c, nil
-}
-
-// maxConfigs bounds how many configurations of commits are remembered.
-const maxConfigs = 64

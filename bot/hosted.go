@@ -58,6 +58,34 @@ func (r *repository) know(dir string, s *orchestrator.State) *hosted {
 	return r.sessions.add(newHosted(r, dir, s))
 }
 
+// made is know for the session in a directory that was just made.
+func (r *repository) made(dir string) (*hosted, error) {
+	sess, err := session.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	s, err := sess.ReadState()
+	if err != nil {
+		return nil, err
+	}
+	return r.know(dir, s), nil
+}
+
+// overtaken reports whether the session went on elsewhere since it was here.
+func (h *hosted) overtaken(ctx context.Context) (bool, error) {
+	last, err := claim.ReadNote(h.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil {
+		err = host.Elsewhere{Host: h.repo.host}.Newer(h.dir, h.repo.bot.Config)(ctx, last)
+	}
+	if errors.As(err, new(*checkpoint.OtherHostError)) {
+		return true, nil
+	}
+	return false, err
+}
+
 // askedFor is when a session was asked for, and by whom, as its snapshot has it.
 func askedFor(dir string) (time.Time, ghsync.Account) {
 	data, err := session.ReadFile(filepath.Join(dir, session.SnapshotFile))
@@ -127,7 +155,9 @@ func (h *hosted) adopt(held claim.Held) {
 		h.again = true
 		return
 	}
-	h.running = true
+	if h.running = true; held == nil {
+		held = h.held // of a session that was brought here and did not run yet
+	}
 	h.repo.bot.spawn(func() { h.run(h.repo.bot.life, held) })
 }
 
@@ -218,7 +248,7 @@ func (h *hosted) once(ctx context.Context, held claim.Held) (err error) {
 	if err != nil {
 		return err
 	}
-	c, err := h.repo.configAt(ctx, s.BaseSHA)
+	c, err := h.repo.configs.At(ctx, s.BaseSHA)
 	if err != nil {
 		return err
 	}
