@@ -167,6 +167,7 @@ func (h *Host) firstState(spec PrepareSpec, def *workflows.Definition) orchestra
 		Settings: Settings(spec.Config, spec.Interactive || spec.Snapshot != nil && !spec.Locked), Identity: spec.Identity,
 		Team: roster.Progress(spec.Tips),
 	}
+	s.Settings.ParkAfter = orchestrator.Duration(h.ParkAfter)
 	if spec.Project.GitHub {
 		s.Repo = orchestrator.Optional(spec.Project.Repo.String())
 	}

@@ -285,6 +285,7 @@ func (r *runner) start(ctx context.Context, spec RunSpec) (orchestrator.Start, e
 	start := orchestrator.Start{Mode: orchestrator.StartNew}
 	if spec.Resume || s.IsClassic() {
 		settings := Settings(spec.Config, s.Interactive || s.IssueNumber > 0)
+		settings.ParkAfter = orchestrator.Duration(r.ParkAfter)
 		start = orchestrator.Start{Mode: orchestrator.StartResume, Changes: spec.Changes, Settings: &settings, PROpen: spec.PROpen, Base: spec.Base, Attended: spec.Attended, Lost: r.work.LostWorkspaces(s)}
 	}
 	var err error

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/ghsync/fakehub"
+)
+
+// parkedPlaybook is quickPlaybook with a planner that asks first.
+var parkedPlaybook = strings.Replace(quickPlaybook, "  - role: planner\n    steps:\n", `  - role: planner
+    attempt: 1
+    steps:
+      - submit: {tool: ask_human, with: {question: "Which of the two?", options: [a, b]}}
+  - role: planner
+    steps:
+      - expect: "Answer: b"
+`, 1)
+
+// parksSoon has a session parked at once when a person has to answer.
+const parksSoon = "limits: {human_wait: 1s}\nquestions: {on_timeout: park}\n"
+
+// anotherRunner makes the next commands the job of another run on a machine that has nothing of this one.
+func (r *runner) anotherRunner(id int64) {
+	r.t.Helper()
+	r.temp = filepath.Join(r.dir, fmt.Sprint("r", id))
+	for name, value := range map[string]string{"RUNNER_TEMP": r.temp, "XDG_STATE_HOME": filepath.Join(r.temp, "state"), "GITHUB_RUN_ID": fmt.Sprint(id)} {
+		r.setEnv(name, value)
+	}
+	r.github.Repo(rigRepo).SetRun(fakehub.Run{ID: id, Attempt: 1, Status: "in_progress"})
+}
+
+// TestGitHub76TheJobOfTheAnswerContinues is part of row 76 of github section 15: a job that parks its session gives its
+// runner back; the job of the answer, on a runner that never had the session, restores it and ends it.
+func TestGitHub76TheJobOfTheAnswerContinues(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, rigOptions{playbook: parkedPlaybook, config: parksSoon})
+	repo := r.github.Repo(rigRepo)
+	repo.Label(1, "agentmux:quick", rigOwner)
+	r.event("issues", labelEvent("agentmux:quick"))
+	ran := r.expect(0, "issue", "1", "--headless")
+	parked := r.result()
+	if parked.Outcome != "needs_human" || parked.ExitCode != 3 || len(parked.Questions) != 1 || r.claimRef() != "" {
+		t.Fatalf("result %+v, claim %q\n%s", parked, r.claimRef(), ran.out)
+	}
+	repo.SetRun(fakehub.Run{ID: 77, Attempt: 1, Status: "completed", Conclusion: "success"})
+	r.anotherRunner(79)
+	id := repo.Comment(1, "/agentmux answer 2", rigOwner)
+	r.event("issue_comment", commentEvent("/agentmux answer 2"))
+	ran = r.expect(0, "issue", "1", "--headless")
+	got := r.result()
+	if got.Outcome != "done" || got.Session != parked.Session || len(repo.Pulls()) != 1 || r.claimRef() != "" {
+		t.Errorf("result %+v, %d pull requests, claim %q\n%s%s", got, len(repo.Pulls()), r.claimRef(), ran.out, ran.err)
+	}
+	status := 0
+	for _, c := range repo.Comments(1) {
+		if strings.Contains(c.Body, "kind=status") {
+			status++
+		}
+		if c.ID == id && strings.Join(c.Reactions, ",") != "github-actions[bot] eyes,github-actions[bot] +1" {
+			t.Errorf("receipts %q", c.Reactions)
+		}
+	}
+	if status != 1 {
+		t.Errorf("%d status comments: %+v", status, repo.Comments(1))
+	}
+}
