@@ -134,11 +134,14 @@ func (w *waiting) make(ctx context.Context) (dir string, d gate.Decision, err er
 
 // continued makes the directory of a session from its checkpoint on the server; refused says why that must not be.
 func (r *repository) continued(ctx context.Context, name string, issue int) (dir, refused string, err error) {
-	base, _, _, _, err := r.base(ctx)
+	_, _, c, problems, err := r.base(ctx)
 	if err != nil {
 		return "", "", err
 	}
-	return host.Elsewhere{Host: r.host}.Continue(ctx, host.RestoreSpec{Project: r.project, Config: r.bot.Config, Session: name, Issue: issue, Host: r.bot.host, Repo: r.name(), Tip: base.SHA})
+	if len(problems.Errors()) > 0 {
+		c = r.bot.Config
+	}
+	return host.Elsewhere{Host: r.host}.Continue(ctx, host.RestoreSpec{Project: r.project, Config: c, Session: name, Issue: issue, Host: r.bot.host, Repo: r.name()})
 }
 
 // made returns the session of the ticket, if an earlier process has made it.
