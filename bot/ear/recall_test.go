@@ -54,12 +54,14 @@ func TestACommandThatCameAlongCountsOnce(t *testing.T) {
 	s.recalls = func() {
 		s.start()
 		s.known(fmt.Sprint("comment/", id))
+		s.read()
+		s.command("stop") // it would be refused now
 	}
 	s.hear()
 	if got := s.commands(); len(got) != 1 || len(s.recalled) != 1 {
 		t.Errorf("commands %+v", got)
 	}
-	if c, _ := s.journal.Command(fmt.Sprint("comment/", id)); c.State == journal.Refused {
+	if c, _ := s.journal.Command(fmt.Sprint("comment/", id)); c.State == journal.Refused || c.State == journal.Judged {
 		t.Errorf("%+v", c)
 	}
 }

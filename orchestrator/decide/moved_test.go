@@ -139,7 +139,7 @@ func TestSecurity37AMovedStateAllowsNoPush(t *testing.T) {
 				stage.reach(m)
 			}
 			c := &m.s.Completion
-			c.Approved, c.Shown, c.Attended = true, true, true
+			c.Approved, c.Shown, c.Attended, m.s.Interactive = true, true, true, true
 			for i := range m.s.Pending {
 				m.s.Pending[i].Args.Allowed = true
 			}
