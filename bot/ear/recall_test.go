@@ -50,9 +50,10 @@ func TestGitHub76AnAnswerIsForASessionOfAnotherMachine(t *testing.T) {
 // A command that a session got on another machine, whose receipt is owed, counts once.
 func TestACommandThatCameAlongCountsOnce(t *testing.T) {
 	s := newScene(t)
-	id := s.comment("/agentmux say keep the flag", "wil")
+	id := s.comment("/agentmux answer q1 this", "wil")
 	s.recalls = func() {
 		s.start()
+		s.call("planner", "ask_human", map[string]any{"id": "q1", "question": "Which?"})
 		s.known(fmt.Sprint("comment/", id))
 		s.read()
 		s.command("stop") // it would be refused now
@@ -90,7 +91,7 @@ func TestACommandForASessionThatWentOnElsewhere(t *testing.T) {
 // known has the session have a command already.
 func (s *scene) known(source string) {
 	s.Helper()
-	if _, err := command.Append(s.sess.Dir, orchestrator.Payload{Name: "say", Actor: "wil", Source: "issue", SourceID: source, Args: orchestrator.CommandArgs{Text: "keep the flag"}}); err != nil {
+	if _, err := command.Append(s.sess.Dir, orchestrator.Payload{Name: "answer", Actor: "wil", Source: "issue", SourceID: source, Args: orchestrator.CommandArgs{ID: "q1", Text: "this"}}); err != nil {
 		s.Fatal(err)
 	}
 }
