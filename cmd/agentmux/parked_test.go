@@ -5,8 +5,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // parkedPlaybook is quickPlaybook with a planner that asks first.
@@ -32,6 +35,20 @@ func (r *runner) anotherRunner(id int64) {
 	r.github.Repo(rigRepo).SetRun(fakehub.Run{ID: id, Attempt: 1, Status: "in_progress"})
 }
 
+// onRunner is the one session of the runner.
+func (r *runner) onRunner() session.Entry {
+	r.t.Helper()
+	dirs, err := filepath.Glob(filepath.Join(r.temp, "state", "agentmux", "*", filepath.FromSlash(rigRepo)))
+	if err != nil || len(dirs) != 1 {
+		r.t.Fatalf("%v, %v", dirs, err)
+	}
+	entries, err := session.List(dirs[0])
+	if err != nil || len(entries) != 1 || entries[0].State == nil {
+		r.t.Fatalf("%+v, %v", entries, err)
+	}
+	return entries[0]
+}
+
 // TestGitHub76TheJobOfTheAnswerContinues is part of row 76 of github section 15: a job that parks its session gives its
 // runner back; the job of the answer, on a runner that never had the session, restores it and ends it.
 func TestGitHub76TheJobOfTheAnswerContinues(t *testing.T) {
@@ -44,6 +61,9 @@ func TestGitHub76TheJobOfTheAnswerContinues(t *testing.T) {
 	parked := r.result()
 	if parked.Outcome != "needs_human" || parked.ExitCode != 3 || len(parked.Questions) != 1 || r.claimRef() != "" {
 		t.Fatalf("result %+v, claim %q\n%s", parked, r.claimRef(), ran.out)
+	}
+	if after := r.onRunner().State.Settings.ParkAfter; after != orchestrator.Duration(10*time.Minute) {
+		t.Errorf("without the limit it is parked after %s", after.D())
 	}
 	repo.SetRun(fakehub.Run{ID: 77, Attempt: 1, Status: "completed", Conclusion: "success"})
 	r.anotherRunner(79)
