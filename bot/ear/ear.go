@@ -26,6 +26,7 @@ type Options struct {
 	Bot     config.Bot // who may give commands
 	Journal *journal.Journal
 	Owner   Owner
+	Brief   bool // of a job, which leaves a command to the host of its issue once that host says that it has it
 	// Recall has the session here that a command is for and that another machine had last: one that waits for a person,
 	// or whose host is gone. It returns what the issue has then. Nil = only sessions of this machine are heard for.
 	Recall func(ctx context.Context, s Subject, by gate.Trigger) (Subject, error)

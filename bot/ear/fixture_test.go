@@ -63,6 +63,7 @@ type scene struct {
 	ear     *ear.Ear
 	bot     config.Bot
 	issue   int
+	brief   bool
 	shared  bool // the server has issues of other scenes
 
 	owner // what it has, and what it was asked to do
@@ -208,7 +209,7 @@ func (s *scene) restart() {
 		s.Fatal(err)
 	}
 	s.ear = ear.New(ear.Options{
-		Client: s.client, Repo: octoWidgets, Bot: s.bot, Journal: s.journal, Owner: &s.owner, Recall: s.owner.recall, Now: s.Now, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
+		Client: s.client, Repo: octoWidgets, Bot: s.bot, Journal: s.journal, Owner: &s.owner, Recall: s.owner.recall, Brief: s.brief, Now: s.Now, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
 	})
 }
 

@@ -57,7 +57,7 @@ func (e *Ear) judge(ctx context.Context, w *waiting) (wait time.Duration, err er
 		return 0, err
 	}
 	if s.Holder != "" {
-		return e.elsewhere(w), nil
+		return e.elsewhere(ctx, w)
 	}
 	if s.Ticket {
 		s.Dir = "" // what waits is not that session
@@ -83,7 +83,7 @@ func (e *Ear) judge(ctx context.Context, w *waiting) (wait time.Duration, err er
 			return 0, err
 		}
 		if j.s.Holder != "" {
-			return e.elsewhere(w), nil
+			return e.elsewhere(ctx, w)
 		}
 		if known, err := j.recorded(); err != nil || known { // the machine that had it heard the command
 			return 0, err
@@ -93,12 +93,39 @@ func (e *Ear) judge(ctx context.Context, w *waiting) (wait time.Duration, err er
 }
 
 // elsewhere returns how long a command waits for the host that works on its issue; 0: no longer.
-func (e *Ear) elsewhere(w *waiting) time.Duration {
+func (e *Ear) elsewhere(ctx context.Context, w *waiting) (wait time.Duration, err error) {
 	w.elsewhere = true
 	if e.o.Now().Sub(w.first) >= elsewhereTime {
-		return 0
+		return 0, nil
 	}
-	return elsewherePause
+	if e.o.Brief && !isReview(w.source) {
+		if has, err := e.hasIt(ctx, w); err != nil || has {
+			return 0, err
+		}
+	}
+	return elsewherePause, nil
+}
+
+// hasIt reports whether the host that works on the issue says by a receipt that it has the command: one of the
+// program's account, of a bot, of the author, as whom a host at their terminal acts, or of a person with write permission.
+func (e *Ear) hasIt(ctx context.Context, w *waiting) (bool, error) {
+	given, err := ghsync.Receipts{Client: e.o.Client}.Given(ctx, e.where(), w.id)
+	if err != nil {
+		return false, err
+	}
+	me, err := e.o.Client.Viewer(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, who := range given[ghsync.ReactionSeen] {
+		if who.ID == me.ID || who.ID == w.author.ID || who.Type == "Bot" {
+			return true, nil
+		}
+		if a, wait := e.people.permission(ctx, who, e.o.Now()); a.Err != nil || wait == 0 && a.Permission.Write() {
+			return a.Err == nil, a.Err
+		}
+	}
+	return false, nil
 }
 
 // judgement is the decision about one command of somebody with write permission.

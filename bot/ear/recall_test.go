@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/journal"
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/command"
 )
@@ -93,5 +94,25 @@ func (s *scene) known(source string) {
 	s.Helper()
 	if _, err := command.Append(s.sess.Dir, orchestrator.Payload{Name: "answer", Actor: "wil", Source: "issue", SourceID: source, Args: orchestrator.CommandArgs{ID: "q1", Text: "this"}}); err != nil {
 		s.Fatal(err)
+	}
+}
+
+// A job leaves a command to the host that works on the issue once that host says that it has it, and not because a stranger
+// likes to look at it. A bot, which stays, does not ask.
+func TestGitHub76AJobLeavesACommandThatItsHostHas(t *testing.T) {
+	s := newScene(t)
+	s.brief, s.subject.Holder = true, "h_0123456789abcdef"
+	s.restart()
+	id := s.say("/agentmux say hello", "wil")
+	s.react(id, ghsync.ReactionSeen, "rea")
+	s.pass(6 * time.Second)
+	if s.hear(); s.ear.Idle() {
+		t.Fatal("it does not wait for the host's receipt")
+	}
+	s.react(id, ghsync.ReactionSeen, "max")
+	s.pass(6 * time.Second)
+	s.hear()
+	if _, judged := s.journal.Command(fmt.Sprint("comment/", id)); judged || !s.ear.Idle() || s.receipts(id) != "" {
+		t.Errorf("idle %v, judged %v, receipts %q", s.ear.Idle(), judged, s.receipts(id))
 	}
 }
