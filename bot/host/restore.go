@@ -118,6 +118,19 @@ func (h Elsewhere) Forget(ctx context.Context, dir string, c *config.Config) err
 	return checkpoint.Remove(ctx, p.Store, *p.Remote, orchestrator.PublicID(s.SessionID, s.Identity), restore.Pushed(dir))
 }
 
+// Preserved lists the refs that hold work of the session in dir, also of one that was put aside.
+func (h Elsewhere) Preserved(ctx context.Context, dir string, c *config.Config) (work.Removed, error) {
+	sess, err := session.Open(dir)
+	if err != nil {
+		return work.Removed{}, err
+	}
+	s, p, err := h.read(ctx, dir, c)
+	if err != nil {
+		return work.Removed{}, err
+	}
+	return h.gather(work.Spec{Session: sess, State: s, Config: c, Project: p}, nil, guarding{}).work.Preserved(ctx)
+}
+
 // Continue is Restore for a host that no person started: a directory that an earlier process restored is returned, any
 // other one that the session has here is put aside. refused says why the session cannot be continued.
 func (h Elsewhere) Continue(ctx context.Context, spec RestoreSpec) (dir, refused string, err error) {
@@ -180,7 +193,7 @@ func (h Elsewhere) overtaken(ctx context.Context, dir string, c *config.Config) 
 		}
 	}
 	for n := 1; ; n++ {
-		aside := fmt.Sprintf("%s.overtaken-%d", sess.Dir, n)
+		aside := fmt.Sprint(sess.Dir, session.OvertakenMark, n)
 		if _, err := os.Lstat(aside); errors.Is(err, os.ErrNotExist) {
 			h.Log.Info("an overtaken session is put aside", "session", sess.Name(), "dir", aside)
 			return os.Rename(sess.Dir, aside)

@@ -28,6 +28,7 @@ const (
 	ToolCursorFile     = "tool_event_state.json"
 	EventsFile         = "events.jsonl"
 	MirrorFile         = "mirror_state.json"
+	OvertakenMark      = ".overtaken-" // in the name of a directory whose session went on elsewhere
 	LockFile           = "lock"
 	LaunchesDir        = "launches"
 	TranscriptsDir     = "transcripts"
