@@ -2,11 +2,16 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/checkpoint"
+	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -38,15 +43,83 @@ func (r *runner) anotherRunner(id int64) {
 // onRunner is the one session of the runner.
 func (r *runner) onRunner() session.Entry {
 	r.t.Helper()
-	dirs, err := filepath.Glob(filepath.Join(r.temp, "state", "agentmux", "*", filepath.FromSlash(rigRepo)))
-	if err != nil || len(dirs) != 1 {
-		r.t.Fatalf("%v, %v", dirs, err)
-	}
-	entries, err := session.List(dirs[0])
-	if err != nil || len(entries) != 1 || entries[0].State == nil {
-		r.t.Fatalf("%+v, %v", entries, err)
+	entries := managedSessions(r.t, filepath.Join(r.temp, "state"))
+	if len(entries) != 1 || entries[0].State == nil {
+		r.t.Fatalf("%+v", entries)
 	}
 	return entries[0]
+}
+
+// stopped is a command that was killed while the coder of its session worked, whose work is on the server under the name of
+// its host.
+func (r *rig) stopped(b *background, sessions func() []session.Entry) session.Entry {
+	r.t.Helper()
+	var e session.Entry
+	r.eventually("what the coder wrote here is on the server", func() bool {
+		entries := sessions()
+		if len(entries) != 1 || entries[0].State == nil {
+			return false
+		}
+		e = entries[0]
+		note, err := claim.ReadNote(e.Dir)
+		_, m, _ := r.saved(e)
+		return err == nil && m.Host == note.Host.String() && e.State.Phase == "implementing" &&
+			slices.ContainsFunc(slices.Collect(maps.Values(m.Work)), func(w checkpoint.Work) bool { return len(w.Changed) > 0 })
+	}, b.out.String)
+	b.exit(syscall.SIGKILL)
+	return e
+}
+
+// A session goes from host to host: a person starts it, and it is parked; the job of the answer continues it, and its runner is
+// killed; a bot takes it, and is killed; the person resumes it in the directory that was overtaken. There is one result.
+func TestProtocolR8OneSessionGoesFromHostToHost(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: parkedPlaybook, config: parksSoon})
+	repo := r.github.Repo(rigRepo)
+	r.expect(3, append([]string{"issue", "1"}, quickRun...)...)
+	e := r.session()
+
+	held := strings.Replace(parkedPlaybook, "      - submit: {tool: submit_done, with: {subplan_index: 1}}\n", "      - hang: true\n", 1)
+	j := asRunner(r.elsewhere(rigOptions{playbook: held, config: botConfig}))
+	j.saveOften()
+	repo.Comment(1, "/agentmux answer 2", rigOwner)
+	j.event("issue_comment", commentEvent("/agentmux answer 2"))
+	b := j.background("issue", "1", "--headless")
+	atJob := j.stopped(b, func() []session.Entry { return managedSessions(t, filepath.Join(j.temp, "state")) })
+	repo.SetRun(fakehub.Run{ID: 77, Attempt: 1, Status: "completed", Conclusion: "failure"})
+
+	other := r.elsewhere(rigOptions{playbook: held, config: botConfig})
+	other.saveOften()
+	b = other.background("bot")
+	atBot := other.stopped(b, func() []session.Entry { return other.served(rigRepo) })
+	r.asJob("a_81_1")
+	if atJob.State.Identity != e.State.Identity || atBot.State.Identity != e.State.Identity {
+		t.Errorf("identities %s, %s, %s", e.State.Identity, atJob.State.Identity, atBot.State.Identity)
+	}
+
+	if res := r.expect(4, "resume", e.Name, "--headless", "--take"); !strings.Contains(res.err, "went on elsewhere") {
+		t.Errorf("%s", res.err)
+	}
+	r.write(filepath.Join(r.dir, "playbook.yaml"), laterPlaybook)
+	r.expect(0, "resume", e.Name, "--headless", "--from-checkpoint")
+	r.oneResult(r.session(), 2)
+	if text := r.git(repo.Dir(), "show", e.State.FeatureBranch+":a.txt"); text != "two" {
+		t.Errorf("a.txt holds %q", text)
+	}
+}
+
+// managedSessions are the sessions of the repository below a state home.
+func managedSessions(t testing.TB, home string) []session.Entry {
+	t.Helper()
+	dirs, err := filepath.Glob(filepath.Join(home, "agentmux", "*", filepath.FromSlash(rigRepo)))
+	if err != nil || len(dirs) != 1 {
+		return nil
+	}
+	entries, err := session.List(dirs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
 }
 
 // TestGitHub76TheJobOfTheAnswerContinues is part of row 76 of github section 15: a job that parks its session gives its
