@@ -80,6 +80,7 @@ var table = []row{
 	{7, "ghsync/dispatch", "ghsync"},               // apart from ghsync: only the sweep of a job may start workflows
 	{7, "ghsync/sight", "ghsync ghsync/transport"}, // apart from ghsync: nothing of a session needs it
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
+	{6, "bot/claim/claimtest", "bot/claim"},                                                                                          // a server's claims in memory, for the tests of all who decide by claims
 	{10, "bot/recall", "bot/claim bot/gate bot/orphan ghsync orchestrator orchestrator/session"},                                     // above the orphans, which a claim tells of: what no host has is told by its comment
 	{10, "bot/tenure", "bot/checkpoint bot/claim bot/host ghsync ghsync/transport internal/crash orchestrator orchestrator/session"}, // above the host, which is run by it, and the claims, which know no session
 	{9, "bot/orphan", "bot/claim bot/gate bot/journal bot/ticket ghsync orchestrator orchestrator/session"},                          // between claims, which know no request, and the gate, which knows no claim of another host
@@ -192,6 +193,7 @@ var table = []row{
 // forTests names the packages of the table that only test files import, and who else.
 var forTests = map[string]string{
 	"ghsync/fakehub":             "cmd/internal/demo", // the demonstration's GitHub
+	"bot/claim/claimtest":        "",
 	"ghsync/fakehub/ban":         "ghsync/fakehub",
 	"ghsync/fakehub/bare":        "ghsync/fakehub",
 	"ghsync/fakehub/graphql":     "ghsync/fakehub",

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/bot/claim/claimtest"
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/orphan"
 	"github.com/agentmux/agentmux/bot/recall"
@@ -33,7 +34,7 @@ func shows(session string, by ghsync.Account) ghsync.Comment {
 // scene is a host to which a command comes, and what it has done.
 type scene struct {
 	recall.Recaller
-	hub       *hub
+	hub       *claimtest.Hub
 	comments  []ghsync.Comment
 	closed    bool
 	saved     []string
@@ -42,13 +43,13 @@ type scene struct {
 	continued []string
 }
 
-func newScene(t *testing.T, h *hub, host claim.HostID) *scene {
+func newScene(t *testing.T, h *claimtest.Hub, host claim.HostID) *scene {
 	s := &scene{hub: h, saved: []string{public, newer}}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	saved := func(_ context.Context, session string) (bool, error) { return slices.Contains(s.saved, session), nil }
 	s.Recaller = recall.Recaller{
 		Claims: orphan.New(orphan.Options{
-			Desk: desk{h, host}, Own: host, Now: time.Now, Log: log, Found: func(int) {}, Room: func(context.Context) bool { return true }, Saved: saved,
+			Desk: h.Desk(host), Own: host, Now: time.Now, Log: log, Found: func(int) {}, Room: func(context.Context) bool { return true }, Saved: saved,
 		}),
 		Saved: saved, Log: log,
 		Record: func(context.Context, int) (ghsync.Record, error) {
@@ -112,21 +113,21 @@ func TestACommandBringsTheSessionThatTheIssueShows(t *testing.T) {
 		"the comment of a former one": {func(s *scene, _ *recall.Asked) { s.comments = []ghsync.Comment{former(bot)} }, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHub()
+			h := claimtest.NewHub()
 			s, a := newScene(t, h, "h_0123456789abcdef"), asked()
 			c.do(s, &a)
-			left := h.of(issue)
+			left := h.Of(issue)
 			dir, held, err := s.Session(t.Context(), a)
 			if !errors.Is(err, c.err) {
 				t.Fatalf("error %v", err)
 			}
 			if c.want == "" {
-				if dir != "" || held != nil || h.of(issue).ID != left.ID || len(s.continued) > 0 {
-					t.Errorf("at %q, continued %v, claim %+v", dir, s.continued, h.of(issue))
+				if dir != "" || held != nil || h.Of(issue).ID != left.ID || len(s.continued) > 0 {
+					t.Errorf("at %q, continued %v, claim %+v", dir, s.continued, h.Of(issue))
 				}
 				return
 			}
-			got := h.of(issue).Claim
+			got := h.Of(issue).Claim
 			if dir != "/sessions/"+c.want || held == nil || held.Check(t.Context()) != nil || got.Session != c.want || got.Trigger != "comment/7" || got.State != claim.Running {
 				t.Errorf("at %q, claim %+v", dir, got)
 			}
@@ -148,13 +149,13 @@ func former(by ghsync.Account) ghsync.Comment {
 
 // left is a claim of a session whose host is gone.
 func (s *scene) left(host claim.HostID, session string) {
-	_, _ = desk{s.hub, host}.Take(context.Background(), claim.Want{Issue: issue, Session: session, Trigger: "comment/3", State: claim.Running})
-	s.hub.kill(host)
+	_, _ = s.hub.Desk(host).Take(context.Background(), claim.Want{Issue: issue, Session: session, Trigger: "comment/3", State: claim.Running})
+	s.hub.Kill(host)
 }
 
 // Of hosts that hear the same command at once one has the session; the others are told which.
 func TestOneOfManyHostsContinues(t *testing.T) {
-	h := newHub()
+	h := claimtest.NewHub()
 	var wait sync.WaitGroup
 	var mu sync.Mutex
 	won, taken := 0, 0

@@ -1,4 +1,6 @@
-package recall_test
+// Package claimtest keeps claims in memory, for the tests of those who decide by them: created where there is none, and
+// changed by compare-and-swap, as the refs of a server are.
+package claimtest
 
 import (
 	"context"
@@ -11,19 +13,19 @@ import (
 	"github.com/agentmux/agentmux/bot/claim"
 )
 
-// hub keeps the claims of a repository in memory, as the server keeps their refs: each is created where there is none,
-// and changed by compare-and-swap.
-type hub struct {
+// Hub is a server with the claims of one repository. It is safe for concurrent use.
+type Hub struct {
 	mu     sync.Mutex
 	n      int
 	claims map[int]claim.Seen
 	dead   map[claim.HostID]bool // hosts that are gone, as is known
 }
 
-func newHub() *hub { return &hub{claims: map[int]claim.Seen{}, dead: map[claim.HostID]bool{}} }
+// NewHub returns a hub without claims.
+func NewHub() *Hub { return &Hub{claims: map[int]claim.Seen{}, dead: map[claim.HostID]bool{}} }
 
 // put makes a claim the one of its issue. The hub is locked.
-func (h *hub) put(want claim.Want, host claim.HostID) claim.Seen {
+func (h *Hub) put(want claim.Want, host claim.HostID) claim.Seen {
 	h.n++
 	seen := claim.Seen{Issue: want.Issue, ID: fmt.Sprint(h.n), Claim: claim.Claim{
 		Issue: want.Issue, Session: want.Session, Trigger: want.Trigger, State: want.State, Host: host, At: time.Unix(int64(h.n), 0),
@@ -32,23 +34,25 @@ func (h *hub) put(want claim.Want, host claim.HostID) claim.Seen {
 	return seen
 }
 
-// kill has a host be gone.
-func (h *hub) kill(host claim.HostID) {
+// Kill has a host be gone, as all others know at once.
+func (h *Hub) Kill(host claim.HostID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.dead[host] = true
 }
 
-// of returns the claim of an issue; the zero Seen for none.
-func (h *hub) of(issue int) claim.Seen {
+// Of returns the claim of an issue; the zero Seen for none.
+func (h *Hub) Of(issue int) claim.Seen {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.claims[issue]
 }
 
-// desk is a claim.Desk of a host.
+// Desk returns the desk of a host.
+func (h *Hub) Desk(host claim.HostID) claim.Desk { return desk{h, host} }
+
 type desk struct {
-	*hub
+	*Hub
 	host claim.HostID
 }
 
@@ -58,7 +62,7 @@ func (d desk) Take(_ context.Context, want claim.Want) (claim.Held, error) {
 	if seen, taken := d.claims[want.Issue]; taken {
 		return nil, &claim.TakenError{Seen: seen}
 	}
-	return &held{hub: d.hub, seen: d.put(want, d.host)}, nil
+	return &held{Hub: d.Hub, seen: d.put(want, d.host)}, nil
 }
 
 func (d desk) Steal(_ context.Context, seen claim.Seen, want claim.Want) (claim.Held, error) {
@@ -67,10 +71,10 @@ func (d desk) Steal(_ context.Context, seen claim.Seen, want claim.Want) (claim.
 	if now := d.claims[want.Issue]; now.ID != seen.ID || !d.dead[now.Claim.Host] {
 		return nil, &claim.TakenError{Seen: now}
 	}
-	return &held{hub: d.hub, seen: d.put(want, d.host)}, nil
+	return &held{Hub: d.Hub, seen: d.put(want, d.host)}, nil
 }
 
-func (d desk) Adopt(seen claim.Seen) (claim.Held, error) { return &held{hub: d.hub, seen: seen}, nil }
+func (d desk) Adopt(seen claim.Seen) (claim.Held, error) { return &held{Hub: d.Hub, seen: seen}, nil }
 
 func (d desk) Look(context.Context) ([]claim.Seen, error) {
 	d.mu.Lock()
@@ -106,7 +110,7 @@ func (d desk) Run(ctx context.Context) error {
 
 // held is a claim that was won.
 type held struct {
-	*hub
+	*Hub
 	seen claim.Seen
 }
 
