@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
-	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/inbox"
+	"github.com/agentmux/agentmux/bot/orphan"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -52,7 +53,7 @@ func (r *repository) adopt(ctx context.Context) error {
 // it ends; a request is judged once more. A session that cannot be read, as one of a newer version, is left
 // as it is.
 func (r *repository) mislay(ctx context.Context, held claim.Held) error {
-	ends, err := r.lookout.Mislay(ctx, held, r.lacks)
+	ends, err := r.lookout.Mislay(ctx, held, func(name string) bool { return r.lacks(name) && !r.recalled(held.Seen()) })
 	if ends == nil || err != nil {
 		return err
 	}
@@ -61,6 +62,17 @@ func (r *repository) mislay(ctx context.Context, held claim.Held) error {
 		return err
 	}
 	return r.enqueue(t, held)
+}
+
+// recalled reports whether a session was called here by an answer that is heard again, so that it does not
+// end as lost.
+func (r *repository) recalled(seen claim.Seen) bool {
+	q, ok := orphan.Mislaid(seen)
+	if !ok || q.Trigger.Kind != gate.Comment {
+		return false
+	}
+	_, decided := r.journal.Decision(seen.Issue, q.Trigger)
+	return !decided
 }
 
 // leftOf takes the claim of a session out of those that are left.
@@ -149,31 +161,3 @@ func (r *repository) rung(name string) {
 		r.sessions.addOlder(newHosted(r, e.Dir, e.State)).wake()
 	}
 }
-
-// configAt returns the configuration of the commit that a session began with.
-func (r *repository) configAt(ctx context.Context, commit string) (*config.Config, error) {
-	r.mu.Lock()
-	c := r.configs[commit]
-	r.mu.Unlock()
-	if c != nil {
-		return c, nil
-	}
-	files, err := r.project.Files(ctx, commit)
-	if err != nil {
-		return nil, fmt.Errorf("read the configuration of %s: %w", commit, err)
-	}
-	c, problems := r.bot.ConfigOf(files)
-	if err := problems.Err(); err != nil {
-		return nil, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.configs) >= maxConfigs {
-		clear(r.configs)
-	}
-	r.configs[commit] = c
-	return c, nil
-}
-
-// maxConfigs bounds how many configurations of commits are remembered.
-const maxConfigs = 64

@@ -20,10 +20,10 @@ func (f followed) Pulls(ctx context.Context) ([]follow.Pull, error) {
 	for _, h := range f.sessions.all() {
 		s := h.state.Load()
 		number := s.Completion.PRNumber
-		if !f.sessions.isOpen(number) {
+		if !f.sessions.pulls.IsOpen(number) {
 			continue
 		}
-		c, err := f.configAt(ctx, s.BaseSHA)
+		c, err := f.configs.At(ctx, s.BaseSHA)
 		if err != nil {
 			// Those of other sessions are followed all the same.
 			f.log().Warn("a pull request is not followed now", "pull_request", number, "err", err)
@@ -77,10 +77,10 @@ func (r *repository) readReviews(ctx context.Context, number int) (again time.Du
 		return 0, err
 	}
 	r.ear.HearReviews(number, reviews...)
-	p, open := r.sessions.pull(number)
+	p, open := r.sessions.pulls.Listed(number)
 	if !open {
 		return 0, nil
 	}
 	r.follow.Hear(p, reviews...)
-	return r.sessions.read.Again(p.Number, p.UpdatedAt, r.account.Client.Now()), nil
+	return r.sessions.pulls.ReadAgain(p, r.account.Client.Now()), nil
 }

@@ -19,11 +19,11 @@ func (r *repository) found(c intake.Changes) {
 	}
 	r.ear.Hear(c.Comments...)
 	for _, p := range c.Pulls {
-		r.sessions.opened(p)
+		r.sessions.pulls.Opened(p)
 		r.pulls.Add(p.Number, time.Time{})
 	}
 	for _, number := range c.Left {
-		r.sessions.closed(number)
+		r.sessions.pulls.Closed(number)
 		r.follow.Leave(number)
 		r.keeper.Look()
 	}

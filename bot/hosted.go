@@ -59,6 +59,34 @@ func (r *repository) know(dir string, s *orchestrator.State) *hosted {
 	return r.sessions.add(newHosted(r, dir, s))
 }
 
+// made is know for the session in a directory that was just made.
+func (r *repository) made(dir string) (*hosted, error) {
+	sess, err := session.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	s, err := sess.ReadState()
+	if err != nil {
+		return nil, err
+	}
+	return r.know(dir, s), nil
+}
+
+// overtaken reports whether the session went on elsewhere since it was here.
+func (h *hosted) overtaken(ctx context.Context) (bool, error) {
+	last, err := claim.ReadNote(h.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil {
+		err = host.Elsewhere{Host: h.repo.host}.Newer(h.dir, h.repo.bot.Config)(ctx, last)
+	}
+	if errors.As(err, new(*checkpoint.OtherHostError)) {
+		return true, nil
+	}
+	return false, err
+}
+
 // mayPush reads once more whether who asked for the session may have work done.
 func (h *hosted) mayPush(ctx context.Context) (refused string, err error) {
 	if h.by.Login == "" {
@@ -115,7 +143,9 @@ func (h *hosted) adopt(held claim.Held) {
 		h.again = true
 		return
 	}
-	h.running = true
+	if h.running = true; held == nil {
+		held = h.held // of a session that was brought here and did not run yet
+	}
 	h.repo.bot.spawn(func() { h.run(h.repo.bot.life, held) })
 }
 
@@ -206,7 +236,7 @@ func (h *hosted) once(ctx context.Context, held claim.Held) (err error) {
 	if err != nil {
 		return err
 	}
-	c, err := h.repo.configAt(ctx, s.BaseSHA)
+	c, err := h.repo.configs.At(ctx, s.BaseSHA)
 	if err != nil {
 		return err
 	}

@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/ear"
 	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/recall"
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/orchestrator"
 )
 
 // owner is what the ear of a repository asks of the bot.
@@ -36,7 +40,7 @@ func (o owner) Find(ctx context.Context, number int, pull bool) (ear.Subject, er
 	}
 	if h := o.sessions.of(issue); h != nil {
 		s.Dir, s.Pull, s.Since = h.dir, h.state.Load().Completion.PRNumber, h.asked
-		s.Open = o.sessions.isOpen(s.Pull)
+		s.Open = o.sessions.pulls.IsOpen(s.Pull)
 	}
 	t, err := o.shelf.Read(issue)
 	switch {
@@ -55,6 +59,53 @@ func (o owner) Wake(_ context.Context, s ear.Subject) error {
 		h.wake()
 	}
 	return nil
+}
+
+// recall has the session of an issue here that another machine had last, for a command in a comment.
+func (o owner) recall(ctx context.Context, s ear.Subject, by gate.Trigger) (ear.Subject, error) {
+	o.judging.Lock()
+	defer o.judging.Unlock()
+	asked, former := recall.Asked{Issue: s.Issue, By: by}, o.sessions.of(s.Issue)
+	if former != nil {
+		state := former.state.Load()
+		asked.Here = orchestrator.PublicID(state.SessionID, state.Identity)
+		asked.Newer = former.overtaken
+	}
+	dir, held, err := o.recaller().Session(ctx, asked)
+	var taken *claim.TakenError
+	if errors.As(err, &taken) {
+		s.Holder = taken.Seen.Claim.Host.String()
+		return s, nil
+	}
+	if err != nil || dir == "" {
+		return s, err
+	}
+	if former != nil {
+		o.sessions.forget([]string{former.dir})
+	}
+	h, err := o.made(dir)
+	if err != nil {
+		return s, errors.Join(err, held.Release(ctx))
+	}
+	h.hold(held)
+	return o.Find(ctx, s.Issue, false)
+}
+
+// recaller brings sessions of the repository here.
+func (r *repository) recaller() recall.Recaller {
+	return recall.Recaller{
+		Claims: r.lookout, Saved: host.Elsewhere{Host: r.host}.Saved(r.project), Continue: r.continued, Log: r.log(),
+		Record: func(ctx context.Context, issue int) (ghsync.Record, error) {
+			return r.account.Client.Record(ctx, r.name(), issue)
+		},
+		Believes: func(ctx context.Context, c ghsync.Comment) (bool, error) {
+			if c.Author.ID == r.own.ID || !c.Author.IsPerson() {
+				return c.Author.ID == r.own.ID, nil
+			}
+			p, err := r.server.CurrentPermission(ctx, r.name(), c.Author.Login)
+			return p.Write() && p.Account.ID == c.Author.ID, err
+		},
+	}
 }
 
 // Drop takes a ticket out of the queue, or ends what a host left that is gone.
@@ -109,7 +160,7 @@ func (o owner) Held(ctx context.Context, s ear.Subject) ([]string, error) {
 		return nil, nil
 	}
 	state := h.state.Load()
-	c, err := o.configAt(ctx, state.BaseSHA)
+	c, err := o.configs.At(ctx, state.BaseSHA)
 	if err != nil {
 		return nil, err
 	}

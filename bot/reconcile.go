@@ -70,7 +70,7 @@ func (r *repository) decide(ctx context.Context, issue int) (again time.Duration
 	if !left.Follows(d) {
 		return 0, nil
 	}
-	r.tried(issue, d)
+	r.attempts.Count(issue, d)
 	if d.What != gate.Ignore {
 		r.log().Info("issue judged", "issue", issue, "row", d.Row.String(), "decision", string(d.What), "reason", d.Reason)
 	}
@@ -100,7 +100,7 @@ func (r *repository) facts(ctx context.Context, issue int, record ghsync.Record,
 	f = gate.Facts{
 		Repo: r.name(), RepoID: r.id, Issue: issue, Record: record, RecordErr: readErr, Own: r.own,
 		Rules:   gate.Rules{Bot: r.bot.rules(), Gate: r.bot.Config.Gate, Unsandboxed: r.host.Unsandboxed(r.bot.Config)},
-		History: r.journal, Load: r.bot.queue.Load(r.id), Tries: r.tries(issue),
+		History: r.journal, Load: r.bot.queue.Load(r.id), Tries: r.attempts.Tries(issue),
 	}
 	host, left, err := r.claimed(ctx, issue)
 	if err != nil {

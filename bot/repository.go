@@ -13,7 +13,6 @@ import (
 
 	"github.com/agentmux/agentmux/bot/account"
 	"github.com/agentmux/agentmux/bot/claim"
-	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/due"
 	"github.com/agentmux/agentmux/bot/ear"
 	"github.com/agentmux/agentmux/bot/follow"
@@ -55,12 +54,12 @@ type repository struct {
 	asked    bool        // configuration or command line name it
 	fetch    sync.Mutex  // one fetch at a time
 	judging  sync.Mutex  // one request at a time
-	shelving sync.Mutex  // who changes a ticket
+	configs  project.Configs
+	attempts gate.Attempts
+	shelving sync.Mutex // who changes a ticket
 
-	mu       sync.Mutex
-	repo     ghsync.Repo               // its name now
-	configs  map[string]*config.Config // by base commit
-	attempts map[int]attempt           // of requests that are judged again
+	mu   sync.Mutex
+	repo ghsync.Repo // its name now
 }
 
 // openRepository finds a repository on the server and its place on this machine.
@@ -75,7 +74,7 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 	}
 	r := &repository{
 		bot: b, repo: found.Repo, id: found.ID, account: act,
-		sessions: newSessions(), configs: map[string]*config.Config{}, attempts: map[int]attempt{},
+		sessions: newSessions(),
 	}
 	r.asked = slices.ContainsFunc(b.Repos, func(named ghsync.Repo) bool { return strings.EqualFold(named.String(), repo.String()) })
 	r.met, r.pulls = due.New(r.reconcile), due.New(r.readPull)
@@ -104,19 +103,20 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 	if r.project, err = r.host.Projects().ManagedIn(ctx, dir, r.repo, b.Config); err != nil {
 		return nil, err
 	}
+	r.configs = project.Configs{Project: r.project, Of: b.ConfigOf}
 	if r.journal, err = journal.Open(r.dir(), journal.Options{Now: b.Now}); err != nil {
 		return nil, err
 	}
 	r.shelf = ticket.Of(r.dir())
 	r.keeper = upkeep.New(upkeep.Options{
-		Project: r.dir(), Config: b.Config, Remover: r.host, Closed: r.sessions.isClosed, Gone: r.sessions.forget, Now: b.Now, Log: r.log(),
+		Project: r.dir(), Config: b.Config, Remover: r.host, Closed: r.sessions.pulls.IsClosed, Gone: r.sessions.forget, Now: b.Now, Log: r.log(),
 		Claims: func(ctx context.Context) ([]claim.Seen, error) { return r.desk.Look(ctx) },
 		Checkpoints: func(ctx context.Context, held func(string) bool) ([]string, error) {
 			return host.RemoveCheckpoints(ctx, r.host, r.dir(), b.Config, held)
 		},
 	})
 	r.ear = ear.New(ear.Options{
-		Client: act.Client, Repo: r.repo, Bot: b.Config.Bot, Journal: r.journal, Owner: owner{r}, Now: act.Client.Now, Local: b.Now, Log: r.log(),
+		Client: act.Client, Repo: r.repo, Bot: b.Config.Bot, Journal: r.journal, Owner: owner{r}, Recall: owner{r}.recall, Brief: b.Issue != 0, Now: act.Client.Now, Local: b.Now, Log: r.log(),
 	})
 	r.follow = follow.New(follow.Options{
 		Client: act.Client, Repo: r.repo, Bot: b.Config.Bot, Owner: followed{r}, Secrets: b.Host.Redactor, Now: act.Client.Now, Local: b.Now, Log: r.log(),
@@ -181,32 +181,3 @@ func (r *repository) rename(now ghsync.Repo) {
 
 // dir is the directory of the managed project.
 func (r *repository) dir() string { return r.project.Clone.Root }
-
-// attempt is how often a request was judged in vain, and by which trigger.
-type attempt struct {
-	trigger string
-	gate.Tries
-}
-
-// tries are the earlier ones of the request that an issue makes now.
-func (r *repository) tries(issue int) gate.Tries {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.attempts[issue].Tries
-}
-
-// tried counts a decision.
-func (r *repository) tried(issue int, d gate.Decision) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if d.What != gate.Later {
-		delete(r.attempts, issue)
-		return
-	}
-	was := r.attempts[issue]
-	if was.trigger != d.Asked.Trigger.String() {
-		was = attempt{trigger: d.Asked.Trigger.String()}
-	}
-	was.Tries = was.After(d)
-	r.attempts[issue] = was
-}

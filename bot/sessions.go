@@ -5,9 +5,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/agentmux/agentmux/bot/due"
+	"github.com/agentmux/agentmux/bot/follow"
 	"github.com/agentmux/agentmux/bot/intake"
-	"github.com/agentmux/agentmux/ghsync"
 )
 
 // sessions are those of a repository that the bot knows of: the newest of each issue, and older
@@ -15,14 +14,12 @@ import (
 type sessions struct {
 	mu      sync.Mutex
 	byIssue map[int]*hosted
-	older   map[string]*hosted      // by directory
-	open    map[int]ghsync.OpenPull // pull requests as the list had them last, by number
-	left    map[int]bool            // those that are not open any more
-	read    due.Settling            // the reviews of those that changed
+	older   map[string]*hosted // by directory
+	pulls   follow.Pulls
 }
 
 func newSessions() *sessions {
-	return &sessions{byIssue: map[int]*hosted{}, older: map[string]*hosted{}, open: map[int]ghsync.OpenPull{}, left: map[int]bool{}}
+	return &sessions{byIssue: map[int]*hosted{}, older: map[string]*hosted{}}
 }
 
 // of returns the session of an issue; nil without one.
@@ -82,42 +79,6 @@ func (s *sessions) ofPull(number int) *hosted {
 	return nil
 }
 
-// opened and closed note what the list of open pull requests has, and has no more.
-func (s *sessions) opened(p ghsync.OpenPull) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.open[p.Number] = p
-	delete(s.left, p.Number)
-}
-
-func (s *sessions) closed(number int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.left[number] = true
-	delete(s.open, number)
-	s.read.Drop(number)
-}
-
-// pull returns an open pull request as the list had it last.
-func (s *sessions) pull(number int) (p ghsync.OpenPull, open bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p, open = s.open[number]
-	return p, open
-}
-
-// isClosed reports whether a pull request was seen to leave the list of open ones.
-func (s *sessions) isClosed(number int) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.left[number]
-}
-
-// isOpen reports whether a pull request was not seen to leave the list of open ones.
-func (s *sessions) isOpen(number int) bool {
-	return number != 0 && !s.isClosed(number)
-}
-
 // mode is what the poller of the repository has to read besides issues.
 func (s *sessions) mode() intake.Mode {
 	s.mu.Lock()
@@ -126,7 +87,7 @@ func (s *sessions) mode() intake.Mode {
 	for _, h := range s.byIssue {
 		state := h.state.Load()
 		m.Live = m.Live || !state.Ended()
-		m.Pulls = m.Pulls || state.Completion.PRNumber != 0 && !s.left[state.Completion.PRNumber]
+		m.Pulls = m.Pulls || s.pulls.IsOpen(state.Completion.PRNumber)
 	}
 	return m
 }

@@ -55,12 +55,9 @@ func (w *waiting) starting(ctx context.Context) (over bool) {
 		w.refused(ctx, d)
 		return true
 	}
-	sess, err := session.Open(dir)
+	h, err := w.repo.made(dir)
 	if err == nil {
-		var s *orchestrator.State
-		if s, err = sess.ReadState(); err == nil {
-			w.repo.know(dir, s).begin(w.held)
-		}
+		h.begin(w.held)
 	}
 	if err != nil {
 		w.repo.log().Error("a session cannot be read", "session", w.Session, "err", err)
@@ -84,11 +81,7 @@ func (w *waiting) refused(ctx context.Context, d gate.Decision) {
 func (w *waiting) make(ctx context.Context) (dir string, d gate.Decision, err error) {
 	r := w.repo
 	if w.Saved {
-		base, _, _, _, err := r.base(ctx)
-		if err != nil {
-			return "", d, err
-		}
-		dir, d.Reason, err = host.Elsewhere{Host: r.host}.Continue(ctx, host.RestoreSpec{Project: r.project, Config: r.bot.Config, Session: w.held.Seen().Claim.Session, Issue: w.Issue, Host: r.bot.host, Repo: r.name(), Tip: base.SHA})
+		dir, d.Reason, err = r.continued(ctx, w.held.Seen().Claim.Session, w.Issue)
 		if d.What = gate.Start; d.Reason != "" {
 			d.What, d.Row, d.Remedy = gate.Refuse, gate.RowStart, "set the label again to start over"
 		}
@@ -137,6 +130,18 @@ func (w *waiting) make(ctx context.Context) (dir string, d gate.Decision, err er
 	}
 	crash.Point("made from ticket", "")
 	return dir, d, w.took(ctx, dir)
+}
+
+// continued makes the directory of a session from its checkpoint on the server; refused says why that must not be.
+func (r *repository) continued(ctx context.Context, name string, issue int) (dir, refused string, err error) {
+	_, _, c, problems, err := r.base(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	if len(problems.Errors()) > 0 {
+		c = r.bot.Config
+	}
+	return host.Elsewhere{Host: r.host}.Continue(ctx, host.RestoreSpec{Project: r.project, Config: c, Session: name, Issue: issue, Host: r.bot.host, Repo: r.name()})
 }
 
 // made returns the session of the ticket, if an earlier process has made it.

@@ -77,7 +77,7 @@ var githubCases = map[int]string{
 	71: "The reference session stays in its budget.",
 	72: "The order of the queue is fair to repositories and people, and holds while it drains.",
 	74: "A locked issue is commented on no more; its texts stand on the pull request.",
-	76: "A job that needs a person, or whose issue another host has, is green.",
+	76: "A job that needs a person, or whose issue another host has, is green; one that can do nothing before an answer ends, and the answer continues.",
 	77: "Without write permission the branch stays in the clone, and nothing is written.",
 	78: "A bot makes the request label where it is missing; where it may not, it says how, and serves all the same.",
 	79: "Once the claim is lost nothing is written any more, whichever write would come next.",

@@ -69,8 +69,9 @@ type Move struct {
 	Checkpoint string           `json:"checkpoint"` // the commit
 	Age        Duration         `json:"age"`
 	LeftOut    []string         `json:"left_out,omitempty"`
-	Dir        string           `json:"dir"`  // of the session
-	Work       map[string]Moved `json:"work"` // the workspaces that were made again, by name
+	Settings   Settings         `json:"settings"` // of the configuration here: those that came along have no authority
+	Dir        string           `json:"dir"`      // of the session
+	Work       map[string]Moved `json:"work"`     // the workspaces that were made again, by name
 }
 
 // Moved is where a workspace is now, and what is in it.

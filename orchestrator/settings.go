@@ -26,6 +26,7 @@ type Settings struct {
 	Reachable           bool     `json:"reachable"` // somebody can answer questions
 	AckTimeout          Duration `json:"ack_timeout"`
 	CheckpointEvery     Duration `json:"checkpoint_every,omitempty"` // while agents work; 0 = only at the steps of the work
+	ParkAfter           Duration `json:"park_after,omitempty"`       // with nothing to do until a person decides; 0 = the session keeps its host
 }
 
 // DefaultSettings returns the documented defaults.

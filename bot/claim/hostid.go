@@ -3,7 +3,11 @@ package claim
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -24,6 +28,37 @@ func NewHostID() HostID { return HostID("h_" + random()) }
 // JobHostID is the id of a job of GitHub Actions.
 func JobHostID(run int64, attempt int) HostID {
 	return HostID(fmt.Sprintf("a_%d_%d", run, attempt))
+}
+
+// KeptHostID returns the id that a file keeps. It is made with a new one unless it exists.
+func KeptHostID(file string) (HostID, error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = makeHostID(file); err == nil || errors.Is(err, fs.ErrExist) {
+			data, err = os.ReadFile(file)
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("read host id: %w", err)
+	}
+	id, err := ParseHostID(strings.TrimSpace(string(data)))
+	if err != nil {
+		return "", fmt.Errorf("read host id: %w; remove %s", err, file)
+	}
+	return id, nil
+}
+
+// makeHostID creates the file with its whole content at once, unless it exists.
+func makeHostID(file string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	id := NewHostID().String()
+	temp := file + ".tmp-" + id
+	if err := os.WriteFile(temp, []byte(id+"\n"), 0o600); err != nil {
+		return err
+	}
+	return errors.Join(os.Link(temp, file), os.Remove(temp))
 }
 
 // ParseHostID accepts the two forms and nothing else.

@@ -32,7 +32,8 @@
 //   - Owner.Drop removes the ticket, its claim and label; EndFollowUps marks the session so that
 //     bot/follow leaves its pull request alone; Retry has the reconcile judge the request with the
 //     comment as trigger (gate.Judge) and returns the decision, without a comment of its own;
-//     Wake begins a tenure for a session that does not run. Guard is Check of the claim.Held, and
+//     Wake begins a tenure for a session that does not run. Recall brings a session here that another machine
+//     had. Guard is Check of the claim.Held, and
 //     nil where no host has a claim. All are called again after a kill, with the same arguments.
 //   - RunSpec.OnCommit calls Wake of the ear, so that a receipt follows its command at once. Mirror
 //     gets Listened and ListenedAfter.

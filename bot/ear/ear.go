@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/journal"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
@@ -25,11 +26,15 @@ type Options struct {
 	Bot     config.Bot // who may give commands
 	Journal *journal.Journal
 	Owner   Owner
-	Issue   int              // the only one that is heard; 0 = all
-	Since   time.Time        // what was written before is not heard; zero = all is
-	Now     func() time.Time // by the clock of the server; nil = time.Now
-	Local   func() time.Time // by that of this machine, which dates what sessions record; nil = Now
-	Log     *slog.Logger     // nil = none
+	Brief   bool // of a job, which leaves a command to the host of its issue once that host says that it has it
+	// Recall has the session here that a command is for and that another machine had last: one that waits for a person,
+	// or whose host is gone. It returns what the issue has then. Nil = only sessions of this machine are heard for.
+	Recall func(ctx context.Context, s Subject, by gate.Trigger) (Subject, error)
+	Issue  int              // the only one that is heard; 0 = all
+	Since  time.Time        // what was written before is not heard; zero = all is
+	Now    func() time.Time // by the clock of the server; nil = time.Now
+	Local  func() time.Time // by that of this machine, which dates what sessions record; nil = Now
+	Log    *slog.Logger     // nil = none
 }
 
 const (

@@ -67,6 +67,7 @@ type scene struct {
 	ear     *ear.Ear
 	bot     config.Bot
 	issue   int
+	brief   bool
 	shared  bool // the server has issues of other scenes
 
 	owner // what it has, and what it was asked to do
@@ -87,6 +88,17 @@ type owner struct {
 	guard    error
 	asked    []string // what it was asked to do, in order
 	at       func(step string)
+	recalled []string // the triggers by which another machine's session was asked for
+	recalls  func()   // brings it here
+}
+
+// recall is ear.Options.Recall.
+func (o *owner) recall(_ context.Context, _ ear.Subject, by gate.Trigger) (ear.Subject, error) {
+	o.recalled = append(o.recalled, by.String())
+	if o.recalls != nil {
+		o.recalls()
+	}
+	return o.subject, nil
 }
 
 func (o *owner) step(name string) {
@@ -201,7 +213,7 @@ func (s *scene) restart() {
 		s.Fatal(err)
 	}
 	s.ear = ear.New(ear.Options{
-		Client: s.client, Repo: octoWidgets, Bot: s.bot, Journal: s.journal, Owner: &s.owner, Now: s.Now, Local: s.local, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
+		Client: s.client, Repo: octoWidgets, Bot: s.bot, Journal: s.journal, Owner: &s.owner, Recall: s.owner.recall, Brief: s.brief, Now: s.Now, Local: s.local, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
 	})
 }
 

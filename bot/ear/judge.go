@@ -57,11 +57,7 @@ func (e *Ear) judge(ctx context.Context, w *waiting) (wait time.Duration, err er
 		return 0, err
 	}
 	if s.Holder != "" {
-		w.elsewhere = true
-		if e.o.Now().Sub(w.first) >= elsewhereTime {
-			return 0, nil
-		}
-		return elsewherePause, nil
+		return e.elsewhere(ctx, w)
 	}
 	if s.Ticket {
 		s.Dir = "" // what waits is not that session
@@ -82,7 +78,54 @@ func (e *Ear) judge(ctx context.Context, w *waiting) (wait time.Duration, err er
 			return 0, err
 		}
 	}
+	if j.recalls(a) {
+		if j.s, err = e.o.Recall(ctx, j.s, gate.CommentTrigger(w.id)); err != nil {
+			return 0, err
+		}
+		if j.s.Holder != "" {
+			return e.elsewhere(ctx, w)
+		}
+		if known, err := j.recorded(); err != nil || known { // the machine that had it heard the command
+			return 0, err
+		}
+	}
 	return 0, j.decide(ctx, a)
+}
+
+// elsewhere returns how long a command waits for the host that works on its issue; 0: no longer.
+func (e *Ear) elsewhere(ctx context.Context, w *waiting) (wait time.Duration, err error) {
+	w.elsewhere = true
+	if e.o.Now().Sub(w.first) >= elsewhereTime {
+		return 0, nil
+	}
+	if e.o.Brief && !isReview(w.source) {
+		if has, err := e.hasIt(ctx, w); err != nil || has {
+			return 0, err
+		}
+	}
+	return elsewherePause, nil
+}
+
+// hasIt reports whether the host that works on the issue says by a receipt that it has the command: one of the
+// program's account, of a bot, of the author, as whom a host at their terminal acts, or of a person with write permission.
+func (e *Ear) hasIt(ctx context.Context, w *waiting) (bool, error) {
+	given, err := ghsync.Receipts{Client: e.o.Client}.Given(ctx, e.where(), w.id)
+	if err != nil {
+		return false, err
+	}
+	me, err := e.o.Client.Viewer(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, who := range given[ghsync.ReactionSeen] {
+		if who.ID == me.ID || who.ID == w.author.ID || who.Type == "Bot" {
+			return true, nil
+		}
+		if a, wait := e.people.permission(ctx, who, e.o.Now()); a.Err != nil || wait == 0 && a.Permission.Write() {
+			return a.Err == nil, a.Err
+		}
+	}
+	return false, nil
 }
 
 // judgement is the decision about one command of somebody with write permission.
@@ -169,8 +212,7 @@ func gave(all []ghsync.Account, who ghsync.Account) bool {
 // decide decides what the command leads to.
 func (j *judgement) decide(ctx context.Context, a gate.Answer) error {
 	j.order, _ = Parse(j.w.body)
-	age := j.o.Now().Sub(j.w.written)
-	if age > answerAge {
+	if j.o.Now().Sub(j.w.written) > answerAge {
 		return j.append(journal.Command{State: journal.Refused})
 	}
 	if tooMany, quiet := j.tooMany(); tooMany != "" {
@@ -179,18 +221,7 @@ func (j *judgement) decide(ctx context.Context, a gate.Answer) error {
 		}
 		return j.refuse(tooMany)
 	}
-	if d, may := gate.MayAsk(j.o.Bot, j.w.author, a); !may {
-		return j.refuse(d.Reason)
-	}
-	switch {
-	case j.w.edited.Sub(j.w.written) > touchTime:
-		return j.refuse("the comment was edited before it was read: write it once more")
-	case age > maxAge:
-		return j.refuse("it is more than a day old: write it once more")
-	case j.w.written.Before(j.s.Since):
-		return j.refuse("it is older than what it would be for: write it once more")
-	}
-	if fault := j.order.fault(); fault != "" {
+	if fault := j.fault(a); fault != "" {
 		return j.refuse(fault)
 	}
 	if err := j.readState(); err != nil {
@@ -214,6 +245,36 @@ func (j *judgement) decide(ctx context.Context, a gate.Answer) error {
 		return j.refuse("the session " + command.Unfit(j.state, false, j.order.Verb))
 	}
 	return j.refuse(whyNot[at])
+}
+
+// fault tells why the command is refused whatever the session does; "" if it need not be.
+func (j *judgement) fault(a gate.Answer) string {
+	if d, may := gate.MayAsk(j.o.Bot, j.w.author, a); !may {
+		return d.Reason
+	}
+	switch {
+	case j.w.edited.Sub(j.w.written) > touchTime:
+		return "the comment was edited before it was read: write it once more"
+	case j.o.Now().Sub(j.w.written) > maxAge:
+		return "it is more than a day old: write it once more"
+	case j.w.written.Before(j.s.Since):
+		return "it is older than what it would be for: write it once more"
+	}
+	return j.order.fault()
+}
+
+// recalls reports whether the command may be for a session that another machine had last: this one has none that it can be
+// for, or has one that does not run.
+func (j *judgement) recalls(a gate.Answer) bool {
+	if j.o.Recall == nil || j.s.Ticket || isReview(j.w.source) || j.readState() != nil {
+		return false
+	}
+	j.order, _ = Parse(j.w.body)
+	tooMany, _ := j.tooMany()
+	if tooMany != "" || j.fault(a) != "" || j.state != nil && !j.state.Ended() {
+		return false
+	}
+	return deeds[j.order.Verb][parked] == line && deeds[j.order.Verb][standingOf(j.s, j.state)] != drop
 }
 
 // refuse records why the command is refused; receipt and note follow.
@@ -242,6 +303,7 @@ func (j *judgement) tooMany() (reason string, quiet bool) {
 
 // readState reads the state of the session, if there is one.
 func (j *judgement) readState() error {
+	j.state = nil
 	if j.s.Dir == "" {
 		return nil
 	}

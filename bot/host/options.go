@@ -22,12 +22,13 @@ import (
 
 // Options are everything a Host gets from its process.
 type Options struct {
-	Self       string // absolute path of this program; its hidden commands run in panes
-	StateHome  string // stores, workspaces, logins
-	Stores     string // stores of repositories, where other hosts at work share them; empty = in StateHome
-	RuntimeDir string // sockets and short-lived files, on this machine only
-	Home       string // of the person
-	Tmux       string // tmux itself; empty = the one in PATH
+	Self       string        // absolute path of this program; its hidden commands run in panes
+	StateHome  string        // stores, workspaces, logins
+	ParkAfter  time.Duration // a session waits so long for a person, with no agent at work, until it is parked; 0: as long as it may
+	Stores     string        // stores of repositories, where other hosts at work share them; empty = in StateHome
+	RuntimeDir string        // sockets and short-lived files, on this machine only
+	Home       string        // of the person
+	Tmux       string        // tmux itself; empty = the one in PATH
 
 	// Environ looks a variable up in the host's own environment; nil = os.LookupEnv.
 	Environ func(name string) (string, bool)

@@ -34,7 +34,7 @@ type RestoreSpec struct {
 	Issue    int          // its issue, as the claim has it
 	Host     claim.HostID // of this host, which holds the claim
 	Repo     ghsync.Repo  // of the issue
-	Tip      string       // of the base branch, from which the session has to be; empty = a person answers for its base
+	Attended bool         // a person at a terminal restores it
 	Overtake bool         // puts a directory aside that the session has here already
 }
 
@@ -47,10 +47,11 @@ func (h Elsewhere) Restore(ctx context.Context, spec RestoreSpec) (dir string, e
 		return "", checkpoint.ErrNone
 	}
 	// The base does not come along: the checkpoint is made of what differs from it.
-	if _, err := p.Base(ctx, spec.Config, ""); err != nil {
+	base, err := p.Base(ctx, spec.Config, "")
+	if err != nil {
 		return "", err
 	}
-	f, err := checkpoint.Fetch(ctx, p.Store, *p.Remote, checkpoint.Wanted{Session: spec.Session, Issue: spec.Issue, Keeps: session.Keeps, Within: spec.Tip, Of: project.IsNamed(h.GitHub, spec.Repo)})
+	f, err := checkpoint.Fetch(ctx, p.Store, *p.Remote, checkpoint.Wanted{Session: spec.Session, Issue: spec.Issue, Keeps: session.Keeps, Within: base.SHA, Of: project.IsNamed(h.GitHub, spec.Repo)})
 	if err != nil {
 		return "", err
 	}
@@ -60,11 +61,15 @@ func (h Elsewhere) Restore(ctx context.Context, spec RestoreSpec) (dir string, e
 	} else if err != nil {
 		return "", err
 	}
+	files, err := p.Files(ctx, f.Base)
+	if err != nil {
+		return "", err
+	}
 	root := cmp.Or(spec.Root, p.Clone.Root)
 	if err := h.exclude(ctx, root, p); err != nil {
 		return "", err
 	}
-	return restore.Publish(restore.Spec{Project: root, From: f, Host: spec.Host, Now: h.Now(), Prefix: spec.Config.GitHub.BranchPrefix, Note: func(s *orchestrator.State, dir string) error {
+	return restore.Publish(restore.Spec{Project: root, From: f, Base: files, Host: spec.Host, Attended: spec.Attended, Now: h.Now(), Prefix: spec.Config.GitHub.BranchPrefix, Note: func(s *orchestrator.State, dir string) error {
 		if _, err := os.Lstat(dir); err == nil {
 			if !spec.Overtake {
 				return restore.ErrThere
@@ -91,21 +96,39 @@ func (h Elsewhere) Saved(p *project.Project) func(ctx context.Context, name stri
 	}
 }
 
+// read returns the state of the session in dir, and its project.
+func (h Elsewhere) read(ctx context.Context, dir string, c *config.Config) (s *orchestrator.State, p *project.Project, err error) {
+	sess, err := session.Open(dir)
+	if err == nil {
+		s, err = sess.ReadState()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err = h.projectOf(ctx, sess, c)
+	return s, p, err
+}
+
 // Forget removes the checkpoint of a session from the server, unless another host went on with the session.
 func (h Elsewhere) Forget(ctx context.Context, dir string, c *config.Config) error {
-	sess, err := session.Open(dir)
-	if err != nil {
-		return err
-	}
-	s, err := sess.ReadState()
-	if err != nil {
-		return err
-	}
-	p, err := h.projectOf(ctx, sess, c)
+	s, p, err := h.read(ctx, dir, c)
 	if err != nil || p.Remote == nil || h.Token == nil || h.ReadOnly {
 		return err
 	}
 	return checkpoint.Remove(ctx, p.Store, *p.Remote, orchestrator.PublicID(s.SessionID, s.Identity), restore.Pushed(dir))
+}
+
+// Preserved lists the refs that hold work of the session in dir, also of one that was put aside.
+func (h Elsewhere) Preserved(ctx context.Context, dir string, c *config.Config) (work.Removed, error) {
+	sess, err := session.Open(dir)
+	if err != nil {
+		return work.Removed{}, err
+	}
+	s, p, err := h.read(ctx, dir, c)
+	if err != nil {
+		return work.Removed{}, err
+	}
+	return h.gather(work.Spec{Session: sess, State: s, Config: c, Project: p}, nil, guarding{}).work.Preserved(ctx)
 }
 
 // Continue is Restore for a host that no person started: a directory that an earlier process restored is returned, any
@@ -125,24 +148,14 @@ func (h Elsewhere) Continue(ctx context.Context, spec RestoreSpec) (dir, refused
 // Newer returns what fails with a *checkpoint.OtherHostError if the checkpoint on the server of the session in dir is
 // of another host, so that the session went on elsewhere. last is what this machine knows of its claims.
 func (h Elsewhere) Newer(dir string, c *config.Config) func(ctx context.Context, last claim.Note) error {
-	return func(ctx context.Context, last claim.Note) error { return h.newer(ctx, dir, c, last) }
-}
-
-func (h Elsewhere) newer(ctx context.Context, dir string, c *config.Config, last claim.Note) error {
-	sess, err := session.Open(dir)
-	if err != nil {
-		return err
+	return func(ctx context.Context, last claim.Note) error {
+		s, p, err := h.read(ctx, dir, c)
+		if err != nil || p.Remote == nil || last.Host == "" { // without a host it never ran under a claim
+			return err
+		}
+		own := checkpoint.Away{Host: last.Host.String(), Last: last.Checkpoint}
+		return own.Newer(ctx, p.Store, *p.Remote, orchestrator.PublicID(s.SessionID, s.Identity))
 	}
-	s, err := sess.ReadState()
-	if err != nil || last.Host == "" { // it never ran under a claim
-		return err
-	}
-	p, err := h.projectOf(ctx, sess, c)
-	if err != nil || p.Remote == nil {
-		return err
-	}
-	own := checkpoint.Away{Host: last.Host.String(), Last: last.Checkpoint}
-	return own.Newer(ctx, p.Store, *p.Remote, orchestrator.PublicID(s.SessionID, s.Identity))
 }
 
 // overtaken puts a session aside that went on elsewhere: its agents are ended, its unsubmitted work is kept below
@@ -180,7 +193,7 @@ func (h Elsewhere) overtaken(ctx context.Context, dir string, c *config.Config) 
 		}
 	}
 	for n := 1; ; n++ {
-		aside := fmt.Sprintf("%s.overtaken-%d", sess.Dir, n)
+		aside := fmt.Sprint(sess.Dir, session.OvertakenMark, n)
 		if _, err := os.Lstat(aside); errors.Is(err, os.ErrNotExist) {
 			h.Log.Info("an overtaken session is put aside", "session", sess.Name(), "dir", aside)
 			return os.Rename(sess.Dir, aside)
@@ -189,9 +202,10 @@ func (h Elsewhere) overtaken(ctx context.Context, dir string, c *config.Config) 
 }
 
 // moved makes again what a restored session needs here, and says where it is.
-func (r *runner) moved(ctx context.Context, note *restore.Note) (*orchestrator.Move, error) {
+func (r *runner) moved(ctx context.Context, note *restore.Note, settings orchestrator.Settings) (*orchestrator.Move, error) {
 	s := r.state.Load()
 	m := note.Move(r.sess.Dir)
+	m.Settings = settings
 	for name, tree := range note.Work {
 		w, ok := s.Workspaces[name]
 		if !ok {

@@ -287,15 +287,15 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 func (r *runner) start(ctx context.Context, spec RunSpec) (orchestrator.Start, error) {
 	s := r.state.Load()
 	start := orchestrator.Start{Mode: orchestrator.StartNew}
+	settings := r.settings(spec.Config, s.Interactive || s.IssueNumber > 0)
 	if spec.Resume || s.IsClassic() {
-		settings := Settings(spec.Config, s.Interactive || s.IssueNumber > 0)
 		start = orchestrator.Start{Mode: orchestrator.StartResume, Changes: spec.Changes, Settings: &settings, PROpen: spec.PROpen, Base: spec.Base, Attended: spec.Attended, Lost: r.work.LostWorkspaces(s)}
 	}
 	var err error
 	switch {
 	case spec.restored != nil:
 		start.Mode = orchestrator.StartMoved
-		start.Moved, err = r.moved(ctx, spec.restored)
+		start.Moved, err = r.moved(ctx, spec.restored, settings)
 	case s.IsClassic():
 		start.Classic, err = r.work.Classic(ctx, s)
 	}

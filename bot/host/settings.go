@@ -35,6 +35,16 @@ func Settings(c *config.Config, reachable bool) orchestrator.Settings {
 	}
 }
 
+// settings are Settings on this machine. A session that is saved nowhere else is not parked to give the machine back: who
+// answers would find nothing of it.
+func (o Options) settings(c *config.Config, reachable bool) orchestrator.Settings {
+	s := Settings(c, reachable)
+	if c.Checkpoint.Remote && !c.Bot.SingleHost {
+		s.ParkAfter = orchestrator.Duration(o.ParkAfter)
+	}
+	return s
+}
+
 // Providers returns the programs a configuration knows.
 func Providers(c *config.Config) (agent.Providers, error) {
 	providers, problems := agent.Load(c.Overrides())

@@ -1,6 +1,7 @@
 package restore
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,15 +21,19 @@ import (
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows"
 )
 
 // Spec says which session to make, and where.
 type Spec struct {
 	Project string // directory that the session is made in
 	From    *checkpoint.Fetched
+	Base    fs.FS        // the settings of its base commit; see project.Files
 	Host    claim.HostID // of this host, which has the claim
-	Now     time.Time
-	Prefix  string // of the branches of sessions
+	// Attended says that a person at a terminal restores it, who may have the session wait for them.
+	Attended bool
+	Now      time.Time
+	Prefix   string // of the branches of sessions
 	// Note is told of the session before it exists, when all else is right.
 	Note func(s *orchestrator.State, dir string) error
 }
@@ -39,7 +44,7 @@ var ErrThere = errors.New("there is a session of that name already")
 // Publish makes the directory of a session and returns it. The error is ErrThere or
 // *checkpoint.RefusedError, or says why that could not be done.
 func Publish(spec Spec) (dir string, err error) {
-	name, s, err := read(spec.From, spec.Prefix)
+	name, s, err := read(spec.From, spec)
 	if err != nil {
 		return "", err
 	}
@@ -102,7 +107,7 @@ func fill(temp, final string, s *orchestrator.State, spec Spec) error {
 	if err := noteOf(spec).write(temp); err != nil {
 		return err
 	}
-	s.Noted, s.FeatureDir = session.NewSecret(), final
+	s.Noted, s.FeatureDir, s.Interactive = session.NewSecret(), final, s.Interactive && spec.Attended
 	for name, w := range s.Workspaces { // whatever lies there on this machine is not the session's
 		w.Path = ""
 		s.Workspaces[name] = w
@@ -142,7 +147,7 @@ func check(temp string, spec Spec, seq int) error {
 }
 
 // read returns the name of the session and its state, which agree with what the checkpoint was verified with.
-func read(f *checkpoint.Fetched, prefix string) (name string, s *orchestrator.State, err error) {
+func read(f *checkpoint.Fetched, spec Spec) (name string, s *orchestrator.State, err error) {
 	data, ok := f.Session[session.StateFile]
 	if !ok {
 		return "", nil, refused(f, fmt.Sprintf("it lacks the session's state, which was left out: %q", f.LeftOut))
@@ -170,7 +175,7 @@ func read(f *checkpoint.Fetched, prefix string) (name string, s *orchestrator.St
 		problems = append(problems, fmt.Sprintf("%q is not the name of a session", f.Manifest.Session))
 	case s.Kind != orchestrator.KindPipeline:
 		problems = append(problems, "its session is not of the kind that checkpoints are made of")
-	case s.FeatureBranch == s.BaseBranch || !ofSession(s, prefix):
+	case s.FeatureBranch == s.BaseBranch || !ofSession(s, spec.Prefix):
 		problems = append(problems, fmt.Sprintf("its branch is %q", s.FeatureBranch))
 	}
 	if _, err := claim.ParseHostID(f.Manifest.Host); err != nil { // people are told of it
@@ -185,6 +190,10 @@ func read(f *checkpoint.Fetched, prefix string) (name string, s *orchestrator.St
 		if e.Args.Branch != "" && e.Args.Branch != s.FeatureBranch {
 			problems = append(problems, fmt.Sprintf("it owes the branch %q, which is not its own", e.Args.Branch))
 		}
+	}
+	// What may be done, and with which prompts, is not believed of those who can push.
+	if _, data, wrong := workflows.Load(s.Workflow, spec.Base); wrong.Err() != nil || !bytes.Equal(data, f.Session[session.DefinitionFile]) {
+		problems = append(problems, fmt.Sprintf("its workflow %q is not the one of its base commit, or of another version of agentmux", s.Workflow))
 	}
 	if s.Seq < f.Record {
 		problems = append(problems, fmt.Sprintf("its state is at record %d, older than itself, which is at %d", s.Seq, f.Record))

@@ -34,7 +34,7 @@ func fetched(t *testing.T) (*checkpoint.Fetched, *orchestrator.State) {
 	}
 	sess, err := session.Create(session.CreateSpec{
 		Project: t.TempDir(), Now: began, Name: "s", Request: "x", Definition: definition,
-		State: orchestrator.State{IssueNumber: 7, Repo: "octo/widgets", BaseBranch: "main", BaseSHA: base, Settings: orchestrator.DefaultSettings()},
+		State: orchestrator.State{Workflow: "quick", Interactive: true, IssueNumber: 7, Repo: "octo/widgets", BaseBranch: "main", BaseSHA: base, Settings: orchestrator.DefaultSettings()},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestProtocolR7ASessionIsMadeFromItsCheckpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := sess.ReadState()
-	if err != nil || s.Identity != former.Identity || s.FeatureDir != dir || s.Noted == former.Noted || !slices.Equal(noted, []string{s.Noted, dir}) {
+	if err != nil || s.Identity != former.Identity || s.FeatureDir != dir || s.Noted == former.Noted || s.Interactive || !slices.Equal(noted, []string{s.Noted, dir}) {
 		t.Errorf("state of %s at %s, noted %v, %v", s.Identity, s.FeatureDir, noted, err)
 	}
 	if w, ok := s.Workspaces["2.1"]; !ok || w.Path != "" {
@@ -162,7 +162,8 @@ func TestSecurity37AForgedStateIsRefused(t *testing.T) {
 		"another phase": {changed(func(s *orchestrator.State) { s.Phase = "reviewing" }), "phase"},
 		"another workflow": {func(f *checkpoint.Fetched, _ *orchestrator.State) {
 			f.Session[session.DefinitionFile] = append(f.Session[session.DefinitionFile], '\n')
-		}, "definition"},
+		}, "is not the one of its base commit"},
+		"a workflow of its own": {changed(func(s *orchestrator.State) { s.Workflow = "feature" }), `its workflow "feature" is not the one of its base commit`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, s := fetched(t)

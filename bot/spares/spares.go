@@ -23,6 +23,7 @@ import (
 	"regexp"
 	"slices"
 	"sync"
+	"syscall"
 
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/gitrepo"
@@ -359,4 +360,13 @@ func (s *Spares) claim(commit string) *ahead {
 	x := s.free[i]
 	s.free = slices.Delete(s.free, i, i+1)
 	return x
+}
+
+// SameDisk reports whether what lies below dir, as a spare, can be moved to path. It makes path's directory.
+func SameDisk(dir, path string) bool {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return false
+	}
+	var from, to syscall.Stat_t
+	return syscall.Stat(dir, &from) == nil && syscall.Stat(filepath.Dir(path), &to) == nil && from.Dev == to.Dev
 }

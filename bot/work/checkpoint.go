@@ -110,6 +110,18 @@ func parentOf(s *orchestrator.State) string {
 	return s.Integrated.Commit
 }
 
+// parents are those of a checkpoint. Before the first integration that is the base, if it is on the server: a push then brings
+// what differs from it, and not the whole of each workspace.
+func (k *keeping) parents(ctx context.Context, s *orchestrator.State) []string {
+	if parent := parentOf(s); parent != "" {
+		return []string{parent}
+	}
+	if on, err := k.repo.IsAncestor(ctx, s.BaseSHA, "refs/remotes/origin/"+s.BaseBranch); err != nil || !on {
+		return nil // nothing of a person's clone that they did not push goes to the server
+	}
+	return []string{s.BaseSHA}
+}
+
 // push brings a checkpoint to the server, or says why that was not possible now. It never holds up a
 // session: a later checkpoint makes up for it.
 func (k *keeping) push(ctx context.Context, away *checkpoint.Away, s *orchestrator.State, commit string) (late, err error) {
@@ -129,10 +141,6 @@ func (k *keeping) push(ctx context.Context, away *checkpoint.Away, s *orchestrat
 
 // commit makes the commit of a checkpoint. Its parent brings the integrated commits along.
 func (k *keeping) commit(ctx context.Context, s *orchestrator.State, files map[string][]byte, tree string) (string, error) {
-	var parents []string
-	if parent := parentOf(s); parent != "" {
-		parents = []string{parent}
-	}
 	m := checkpoint.Manifest{
 		Session: orchestrator.PublicID(s.SessionID, s.Identity), Repo: string(s.Repo), Issue: s.IssueNumber, At: k.Now().UTC(),
 		Record: s.Seq, Base: s.BaseSHA, Files: map[string]string{}, Work: k.sieve.Held, LeftOut: k.sieve.Left.Names(),
@@ -147,7 +155,7 @@ func (k *keeping) commit(ctx context.Context, s *orchestrator.State, files map[s
 	if err != nil {
 		return "", err
 	}
-	return k.repo.Commit(ctx, gitrepo.CommitSpec{Tree: tree, Parents: parents, Message: text, Author: robot, Date: k.Now()})
+	return k.repo.Commit(ctx, gitrepo.CommitSpec{Tree: tree, Parents: k.parents(ctx, s), Message: text, Author: robot, Date: k.Now()})
 }
 
 // ownTraces are the files that the making of a checkpoint itself changes.

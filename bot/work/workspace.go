@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/bot/spares"
@@ -95,7 +94,7 @@ func (r *workspaces) EnsureWorkspace(ctx context.Context, e orchestrator.Effect,
 		a.Base = s.BaseSHA
 	}
 	dir := r.WorkspacePath(a)
-	if r.ofTeam(dir) && !besides(r.own(), dir) || !r.spares.Take(ctx, dir, a.Base) {
+	if r.ofTeam(dir) && !spares.SameDisk(r.own(), dir) || !r.spares.Take(ctx, dir, a.Base) {
 		if err := r.makeWorkspace(ctx, dir, a.Base); err != nil {
 			return orchestrator.Result{}, fmt.Errorf("make workspace %s: %w", a.Workspace, err)
 		}
@@ -106,15 +105,6 @@ func (r *workspaces) EnsureWorkspace(ctx context.Context, e orchestrator.Effect,
 		}
 	}
 	return orchestrator.Result{Path: dir}, nil
-}
-
-// besides reports whether what lies below dir can be moved to path: it is on the same disk.
-func besides(dir, path string) bool {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return false
-	}
-	var from, to syscall.Stat_t
-	return syscall.Stat(dir, &from) == nil && syscall.Stat(filepath.Dir(path), &to) == nil && from.Dev == to.Dev
 }
 
 // teamPlace is where an agent of an agents file works: beside the project, where the file says.

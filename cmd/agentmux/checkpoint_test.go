@@ -79,6 +79,10 @@ func TestACheckpointGetsToTheServerWhileAgentsWork(t *testing.T) {
 	if id == "" || r.claimRef() == "" {
 		t.Error("the kill took the checkpoint or the claim")
 	}
+	// With the base as its parent the server is sent what differs from it alone.
+	if parents := r.git(r.github.Repo(rigRepo).Dir(), "log", "-1", "--format=%P", id); parents != e.State.BaseSHA {
+		t.Errorf("its parents are %q, the base is %s", parents, e.State.BaseSHA)
+	}
 }
 
 // checkpoint.remote: false keeps checkpoints here.

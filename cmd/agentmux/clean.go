@@ -11,10 +11,10 @@ func newCleanCmd(a *app) *cobra.Command {
 		Use:   "clean",
 		Short: "Remove ended sessions and their workspaces, never running ones",
 		Long: `Remove sessions that ended, the oldest first, with their workspaces and what the host repository kept for them, and
-what interrupted commands left behind. Running and parked sessions stay, without --canceled those that were stopped, which
-resume goes on with, and without --force those whose end GitHub does not show yet. Work that is in no branch stays, too: it is
-kept under a ref, and the ref is named; where that is impossible the session is not removed. A corrupt session stays; --force
-ends what agents and tmux server it has left.`,
+what interrupted commands left behind, and directories whose sessions went on elsewhere. Running and parked sessions stay, without
+--canceled those that were stopped, which resume goes on with, and without --force those whose end GitHub does not show yet. Work
+that is in no branch stays, too: it is kept under a ref, and the ref is named; where that is impossible the session is not removed.
+A corrupt session stays; --force ends what agents and tmux server it has left.`,
 		Example: "  agentmux clean\n  agentmux clean --older-than 7d --force\n  agentmux clean --max-size '2 GB'",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cleanup.Run(cmd.Context(), a, o) },

@@ -250,3 +250,21 @@ func TestACorruptSessionCanBeEnded(t *testing.T) {
 		t.Error(line)
 	}
 }
+
+// An overtaken directory of which it cannot be said what is kept of it stays, and so does a young one.
+func TestCleanKeepsAnOvertakenDirectoryWhoseWorkItCannotName(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	dir := s.put("a", orchestrator.PhaseFailed, 400, 1)
+	if err := os.Rename(dir, dir+".overtaken-1"); err != nil {
+		t.Fatal(err)
+	}
+	s.write(filepath.Join(dir+".overtaken-2", "ballast"), "x")
+	if res := s.expect(0, "clean", "--force", "--older-than", "1h"); !strings.Contains(res.err, "nothing to remove") {
+		t.Errorf("%s%s", res.out, res.err)
+	}
+	res := s.expect(0, "clean", "--force")
+	if got := s.names(); got != "a.overtaken-2" || !strings.Contains(res.err, "a.overtaken-2 stays: ") || !strings.Contains(res.err, "removed 1 overtaken directory") {
+		t.Errorf("left %q\n%s%s", got, res.out, res.err)
+	}
+}

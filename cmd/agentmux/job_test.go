@@ -30,7 +30,12 @@ func newRunner(t testing.TB, o rigOptions) *runner {
 	if o.playbook == "" {
 		o.playbook = quickPlaybook
 	}
-	r := &runner{rig: newRig(t, o)}
+	return asRunner(newRig(t, o))
+}
+
+// asRunner makes the commands of a machine the step of the action in a job of run 77.
+func asRunner(of *rig) *runner {
+	r := &runner{rig: of}
 	r.temp = filepath.Join(r.dir, "t")
 	repo := r.github.Repo(rigRepo)
 	repo.LetActionsOpenPulls(true)

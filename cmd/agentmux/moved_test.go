@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -148,8 +149,15 @@ func TestProtocolR8AnOvertakenDirectoryIsPutAside(t *testing.T) {
 		t.Errorf("put aside: %v", err)
 	}
 	stores, err := filepath.Glob(filepath.Join(r.dir, "home", ".local", "state", "agentmux", "*", "acme", "widgets.git"))
-	if err != nil || len(stores) != 1 || r.git(stores[0], "for-each-ref", "refs/agentmux/preserved") == "" {
-		t.Errorf("no work is kept in %v, %v", stores, err)
+	if err != nil || len(stores) != 1 {
+		t.Fatalf("stores %v, %v", stores, err)
+	}
+	kept := r.git(stores[0], "for-each-ref", "--format=%(refname)", "refs/agentmux/preserved")
+	// It is listed before it is removed, and the work that stays is named.
+	res := r.expect(0, "clean", "--force")
+	if _, err := os.Lstat(aside); err == nil || kept == "" || !strings.Contains(res.out, filepath.Base(aside)+"  overtaken  ") || !strings.Contains(res.err, "git fetch "+stores[0]+" "+kept) ||
+		r.git(stores[0], "for-each-ref", "--format=%(refname)", kept) != kept {
+		t.Errorf("work kept at %q\n%s%s", kept, res.out, res.err)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	checkpointTimer = "checkpoint"                            // a deadline: while agents work the session is saved then
-	checkpointAgain = orchestrator.Duration(20 * time.Second) // after one that did not get to the server
+	checkpointTimer, parkTimer = "checkpoint", "park"                    // deadlines: the session is saved while agents work; its host is given back
+	checkpointAgain            = orchestrator.Duration(20 * time.Second) // after one that did not get to the server
 )
 
 // saving has the session saved, here and for other machines.

@@ -134,6 +134,11 @@ func (c *clock) keepTime() {
 		}
 		c.s.StillSince = orchestrator.Time{}
 	}
+	if reason, _ := duty.Unanswered(c.s); !still || reason == "" {
+		c.disarm(parkTimer)
+	} else if _, armed := c.s.Deadlines[parkTimer]; !armed {
+		c.arm(parkTimer, c.s.Settings.ParkAfter)
+	}
 }
 
 // jumped moves what the state holds of moments when the clock was set, or the machine slept:

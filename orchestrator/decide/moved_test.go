@@ -115,11 +115,49 @@ func TestProtocolR7AParkedSessionWaitsElsewhere(t *testing.T) {
 	m.tool("ask_human", "coder", map[string]any{"id": "q1", "question": "Which?"}, nil)
 	m.exit("coder", 0)
 	m.s.Outcome, m.s.OutcomeReason = orchestrator.OutcomeNeedsHuman, orchestrator.ReasonQuestion
+	m.s.Settings.AgentRetries = 99 // whoever may push can have written that
 	m.do(orchestrator.Input{Kind: orchestrator.InStart, Start: &orchestrator.Start{
-		Mode: orchestrator.StartMoved, Moved: &orchestrator.Move{Host: "h_0123456789abcdef", Checkpoint: "c1", Dir: "/here/s1", Work: map[string]orchestrator.Moved{}},
+		Mode: orchestrator.StartMoved, Moved: &orchestrator.Move{Host: "h_0123456789abcdef", Checkpoint: "c1", Dir: "/here/s1", Work: map[string]orchestrator.Moved{}, Settings: orchestrator.DefaultSettings()},
 	}})
 	m.parked(orchestrator.ReasonQuestion)
+	if m.s.Settings.AgentRetries == 99 {
+		t.Error("the settings are those of the other machine")
+	}
 	if len(m.s.Workspaces) > 0 || m.s.FeatureDir != "/here/s1" {
 		t.Errorf("at %q it believes in %+v", m.s.FeatureDir, m.s.Workspaces)
+	}
+}
+
+// Attack 37: a state that came along has no authority over what leaves this machine. A push that is owed is judged by the
+// output gate once more, what a person saw and approved elsewhere does not let findings pass.
+func TestSecurity37AMovedStateAllowsNoPush(t *testing.T) {
+	for name, owed := range map[string]string{"a commit is owed": orchestrator.EffCommit, "a push is owed": orchestrator.EffPush} {
+		t.Run(name, func(t *testing.T) {
+			m := newSim(t, "feature", func(s *orchestrator.State) { s.ProductManager = true })
+			m.hold = func(e orchestrator.Effect) bool { return e.Type == owed }
+			for _, stage := range stages {
+				stage.reach(m)
+			}
+			c := &m.s.Completion
+			c.Approved, c.Shown, c.Attended, m.s.Interactive = true, true, true, true
+			for i := range m.s.Pending {
+				m.s.Pending[i].Args.Allowed = true
+			}
+			m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffCommit }
+			settings := m.s.Settings
+			m.do(orchestrator.Input{Kind: orchestrator.InStart, Start: &orchestrator.Start{
+				Mode: orchestrator.StartMoved, Moved: &orchestrator.Move{Dir: "/here/s1", Settings: settings}, Settings: &settings,
+			}})
+			m.do(orchestrator.Input{Kind: orchestrator.InOwed, Start: &orchestrator.Start{Live: []orchestrator.Launch{}}})
+			wants := m.wanted(orchestrator.EffCommit)
+			if len(wants) != 1 || wants[0].Args.Allowed || len(m.wanted(orchestrator.EffPush)) > 0 {
+				t.Fatalf("owes the commits %+v and pushes %+v", wants, m.wanted(orchestrator.EffPush))
+			}
+			m.do(orchestrator.Input{Kind: orchestrator.InEffectDone, Effect: &orchestrator.Outcome{ID: wants[0].ID, Result: orchestrator.Result{Findings: []string{"secret"}}}})
+			m.parked(orchestrator.ReasonOutputGate)
+			if len(m.wanted(orchestrator.EffPush)) > 0 {
+				t.Error("it is pushed")
+			}
+		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
 // outcome ends a run, or parks it until a person resumes it.
@@ -130,8 +131,8 @@ func (o *outcome) limit(name string) {
 	o.fail("limits." + name + " of " + span.D().String() + " passed")
 }
 
-func (o *outcome) gateDeadline() {
-	if o.s.Gate != nil {
-		o.park(orchestrator.ReasonGateTimeout, "the "+o.s.Gate.Name+" gate was not answered in time", "approve or say what to change, then resume")
+func (o *outcome) unanswered() {
+	if reason, text := duty.Unanswered(o.s); reason != "" {
+		o.park(reason, text+" was not answered in time", duty.AnswerHow[reason])
 	}
 }

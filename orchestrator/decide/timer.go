@@ -13,7 +13,8 @@ var timers = map[string]func(*reducer){
 	"total":         func(r *reducer) { r.outcome.limit("total") },
 	"review":        (*reducer).reviewDeadline,
 	"summary":       (*reducer).summaryDeadline,
-	"gate":          func(r *reducer) { r.outcome.gateDeadline() },
+	"gate":          func(r *reducer) { r.outcome.unanswered() },
+	parkTimer:       func(r *reducer) { r.outcome.unanswered() },
 	"owed":          func(r *reducer) { r.goOnWith(nil, true) },
 	checkpointTimer: func(r *reducer) { r.saving.soon() },
 }

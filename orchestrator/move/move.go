@@ -11,8 +11,16 @@ import (
 
 // Here rewrites the places in s, and forgets the launches of the other machine. It returns the workspaces
 // with work that did not come along; those that are only views are forgotten. Effects of which [Void] is true are the caller's to drop.
+//
+// Whoever may push can have written s. So the settings are those of this machine, nothing counts as shown to a person
+// who approved it, and what was not pushed yet is committed once more, which has the output gate judge it here.
 func Here(s *orchestrator.State, m *orchestrator.Move, view func(workspace string) bool) (lost []string) {
-	s.FeatureDir = m.Dir
+	s.FeatureDir, s.Settings = m.Dir, m.Settings
+	c := &s.Completion
+	c.Shown, c.Attended = false, false
+	if c.Next == orchestrator.StepPush {
+		c.Next = orchestrator.StepCommit
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Workspaces)) {
 		w := s.Workspaces[name]
 		at, came := m.Work[name]
@@ -47,10 +55,11 @@ func Here(s *orchestrator.State, m *orchestrator.Move, view func(workspace strin
 	return lost
 }
 
-// void are the effects that are about processes, panes and places of the other machine.
+// void are the effects that are about processes, panes and places of the other machine, and those that were decided
+// there and change what others see: they are asked for once more.
 var void = []string{
 	orchestrator.EffStartAgent, orchestrator.EffStopAgent, orchestrator.EffDeliver, orchestrator.EffEnsureWorkspace,
-	orchestrator.EffRemoveWorkspace, orchestrator.EffKeepLate,
+	orchestrator.EffRemoveWorkspace, orchestrator.EffKeepLate, orchestrator.EffCommit, orchestrator.EffPush, orchestrator.EffPR,
 }
 
 // Void reports whether an effect means nothing on this machine.

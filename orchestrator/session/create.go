@@ -31,8 +31,7 @@ type CreateSpec struct {
 
 	Definition []byte // definition.yaml, frozen
 	Agents     []byte // agents.yaml, for kind agents instead of Definition
-	// Files are others, by path: issue_snapshot.json, mirror_state.json of the ticket, blobs.
-	Files        map[string][]byte
+	Files        map[string][]byte // others, by path: issue_snapshot.json, mirror_state.json of the ticket, blobs
 	Context      string // context.md; empty = Create writes one
 	BranchPrefix string
 	// Branch reports whether a branch is free, and keeps it for an identity. May be nil.

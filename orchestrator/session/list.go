@@ -66,7 +66,7 @@ func List(project string) ([]Entry, error) {
 	}
 	var entries []Entry
 	for _, e := range found {
-		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && !strings.Contains(e.Name(), ".tmp-") && !strings.Contains(e.Name(), ".overtaken-") && printable(e.Name()) {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && !strings.Contains(e.Name(), ".tmp-") && !strings.Contains(e.Name(), OvertakenMark) && printable(e.Name()) {
 			entries = append(entries, entry(filepath.Join(Dir(project), e.Name())))
 		}
 	}

@@ -28,7 +28,8 @@ const (
 	ToolCursorFile     = "tool_event_state.json"
 	EventsFile         = "events.jsonl"
 	MirrorFile         = "mirror_state.json"
-	MirrorsDir         = "mirrors" // <agent>.json, of agents that work for issues
+	MirrorsDir         = "mirrors"     // <agent>.json, of agents that work for issues
+	OvertakenMark      = ".overtaken-" // in the name of a directory whose session went on elsewhere
 	LockFile           = "lock"
 	LaunchesDir        = "launches"
 	TranscriptsDir     = "transcripts"

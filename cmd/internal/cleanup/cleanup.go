@@ -113,24 +113,30 @@ func Run(ctx context.Context, a *site.Finder, o Options) error {
 		}
 	}
 	half := halfMade(s.Project)
+	var aside []overtaken
+	if limit == 0 { // a limit is for sessions
+		aside = overtakenIn(s.Project, o.OlderThan)
+	}
 	for _, e := range chosen {
 		if !o.AsJSON {
 			a.Print("%s  %s  %s  %s", e.Name, e.Condition(), e.at.Local().Format(time.DateOnly), sizeText(e.size))
 		}
 	}
-	if len(chosen)+len(half) == 0 {
+	for _, one := range aside {
+		if !o.AsJSON {
+			a.Print("%s", one.line())
+		}
+	}
+	if len(chosen)+len(half)+len(aside) == 0 {
 		a.Say("nothing to remove")
 		return errors.Join(cleanTemps(a, s.Project), printCleaned(a, o, out))
 	}
 	if !o.Force {
-		what := console.Counted(len(chosen), "session and its workspaces", "sessions and their workspaces")
-		if len(chosen) == 0 {
-			what = console.Counted(len(half), "half-made session", "half-made sessions")
-		}
-		if err := a.Confirm(ctx, "Remove "+what+"?"); err != nil {
+		if err := a.Confirm(ctx, "Remove "+whatGoes(len(chosen), len(aside), len(half))+"?"); err != nil {
 			return err
 		}
 	}
+	removeOvertaken(ctx, a, s, aside, &out)
 	for _, dir := range half {
 		if err := workspace.Remove(dir); err != nil {
 			return err
@@ -138,6 +144,17 @@ func Run(ctx context.Context, a *site.Finder, o Options) error {
 		out.HalfMade++
 	}
 	return errors.Join(remove(ctx, a, s, chosen, &out), cleanTemps(a, s.Project), printCleaned(a, o, out))
+}
+
+// whatGoes names what a person is asked about, the most valuable of it.
+func whatGoes(sessions, aside, half int) string {
+	switch {
+	case sessions > 0:
+		return console.Counted(sessions, "session and its workspaces", "sessions and their workspaces")
+	case aside > 0:
+		return console.Counted(aside, "overtaken directory", "overtaken directories")
+	}
+	return console.Counted(half, "half-made session", "half-made sessions")
 }
 
 func printCleaned(a *site.Finder, o Options, out Report) error {

@@ -47,6 +47,7 @@ type Job struct {
 	Pull      int  // of the issue, on which a comment asks; 0: none
 	Commanded bool // a comment started the job
 	Host      claim.HostID
+	ParkAfter time.Duration // with nothing to do until a person decides
 	// Change puts the inputs of the job over a configuration.
 	Change func(*config.Config)
 	// Opened is told of each session that is run, by its directory, and returns what is called when

@@ -21,6 +21,7 @@ func (p *planning) job() {
 		return
 	}
 	j.Change(p.config)
+	p.options.Host.ParkAfter = j.ParkAfter
 	p.config.Bot.StatusAddr = "" // other jobs run on this machine
 	open := p.options.SessionLog
 	p.options.Pull = j.Pull

@@ -65,7 +65,7 @@ func Restore(ctx context.Context, a *site.Finder, s *site.Site, r Restoring) (di
 	}
 	done := a.Waiting("the server for the checkpoint of " + want.Session)
 	dir, err = host.Elsewhere{Host: s.Host}.Restore(ctx, host.RestoreSpec{
-		Project: p, Config: s.Config, Root: s.Project, Session: want.Session, Issue: r.Issue, Host: id, Repo: r.Repo, Overtake: r.Overtake,
+		Project: p, Config: s.Config, Root: s.Project, Session: want.Session, Issue: r.Issue, Host: id, Repo: r.Repo, Attended: true, Overtake: r.Overtake,
 	})
 	done()
 	if err != nil {

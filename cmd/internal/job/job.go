@@ -88,6 +88,9 @@ func Run(ctx context.Context, f *site.Finder, asked string) error {
 // handOverAfter leaves time to hand a session over before the token of the job ends, 24 hours after it was made.
 const handOverAfter = 22 * time.Hour
 
+// parkAfter is how long a job keeps its runner while only a person can continue the session.
+const parkAfter = 10 * time.Minute
+
 // signaled reports whether a signal ended the job.
 func signaled(ctx context.Context) bool {
 	var signal engine.Signal
@@ -143,7 +146,7 @@ func (r *run) serve(ctx context.Context, asked string, result *Result) error {
 	err = daemon.Run(ctx, r.finder, &daemon.Options{
 		Repos: []string{request.Repo.String()}, Once: !r.inputs.On("dry-run"), DryRun: r.inputs.On("dry-run"), Interval: "auto",
 		Job: &daemon.Job{
-			Issue: request.Issue, Pull: pull, Commanded: request.Command, Host: own, Change: r.inputs.Change, Opened: r.follow,
+			Issue: request.Issue, Pull: pull, Commanded: request.Command, Host: own, ParkAfter: parkAfter, Change: r.inputs.Change, Opened: r.follow,
 			Ended: func(now report.Report) { r.report = now },
 		},
 	})

@@ -64,7 +64,8 @@ type PushSpec struct {
 // refusal, or what kept the push from being tried. No hook runs. A branch only moves
 // forward: ErrRewrite if New does not descend from Old, or if it would be deleted.
 func (r Repository) Push(ctx context.Context, store *gitrepo.Store, spec PushSpec) ([]*PushError, error) {
-	args := []string{"push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-signed"}
+	// A checkpoint has the files of the base below other names: git is to look for what the server has at all of them.
+	args := []string{"-c", "pack.useSparse=false", "push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-signed"}
 	if spec.Atomic {
 		args = append(args, "--atomic")
 	}

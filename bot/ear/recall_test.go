@@ -1,0 +1,118 @@
+package ear_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/journal"
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/command"
+)
+
+// TestGitHub76AnAnswerIsForASessionOfAnotherMachine is part of row 76 of github section 15: what a person says to a
+// session that this machine does not have is asked for once it is sure that the person may say it.
+func TestGitHub76AnAnswerIsForASessionOfAnotherMachine(t *testing.T) {
+	s := newScene(t)
+	s.recalls = func() {
+		if s.sess == nil {
+			s.start()
+			s.call("planner", "ask_human", map[string]any{"id": "q1", "question": "Which?"})
+		}
+	}
+	for what, c := range map[string]struct{ body, by string }{
+		"no write permission": {"/agentmux answer q1 this", "rea"}, "no command": {"Use this", "wil"}, "for no session": {"/agentmux status", "wil"},
+		"another try": {"/agentmux retry", "wil"}, "no text": {"/agentmux answer", "wil"}, "no such verb": {"/agentmux answerr it", "wil"},
+	} {
+		if s.say(c.body, c.by); len(s.recalled) > 0 {
+			t.Fatalf("%s: asked for %v", what, s.recalled)
+		}
+	}
+	old := s.comment("/agentmux answer q1 this", "wil")
+	s.pass(25 * time.Hour)
+	if s.hear(); len(s.recalled) > 0 {
+		t.Fatalf("for the old comment %d: asked for %v", old, s.recalled)
+	}
+	id := s.say("/agentmux answer q1 this", "wil")
+	if want := fmt.Sprint("comment/", id); !slices.Equal(s.recalled, []string{want}) {
+		t.Errorf("asked for %v, want %s", s.recalled, want)
+	}
+	if q := s.st.Questions[0]; q.Open() || s.receipts(id) != "eyes +1" {
+		t.Errorf("question %+v, receipts %q", q, s.receipts(id))
+	}
+	// Now it runs here.
+	if s.say("/agentmux say planner hello", "wil"); len(s.recalled) != 1 {
+		t.Errorf("asked for %v", s.recalled)
+	}
+}
+
+// A command that a session got on another machine, whose receipt is owed, counts once.
+func TestACommandThatCameAlongCountsOnce(t *testing.T) {
+	s := newScene(t)
+	id := s.comment("/agentmux answer q1 this", "wil")
+	s.recalls = func() {
+		s.start()
+		s.call("planner", "ask_human", map[string]any{"id": "q1", "question": "Which?"})
+		s.known(fmt.Sprint("comment/", id))
+		s.read()
+		s.command("stop") // it would be refused now
+	}
+	s.hear()
+	if got := s.commands(); len(got) != 1 || len(s.recalled) != 1 {
+		t.Errorf("commands %+v", got)
+	}
+	if c, _ := s.journal.Command(fmt.Sprint("comment/", id)); c.State == journal.Refused || c.State == journal.Judged {
+		t.Errorf("%+v", c)
+	}
+}
+
+// A session that ended here is asked for, too: it may have gone on elsewhere. While another host has it, the command waits.
+func TestACommandForASessionThatWentOnElsewhere(t *testing.T) {
+	s := newScene(t)
+	s.start()
+	s.command("stop")
+	if !s.st.Ended() {
+		t.Fatal("it runs")
+	}
+	s.recalls = func() { s.subject.Holder = "h_0123456789abcdef" }
+	id := s.say("/agentmux resume", "wil")
+	if len(s.recalled) != 1 || len(s.lines()) > 0 || s.receipts(id) != "" {
+		t.Errorf("asked for %v, lines %v, receipts %q", s.recalled, s.lines(), s.receipts(id))
+	}
+	s.subject.Holder, s.recalls = "", nil
+	s.pass(6 * time.Second)
+	s.hear()
+	if len(s.recalled) != 2 || s.st.Outcome != "" || s.receipts(id) != "eyes +1" {
+		t.Errorf("asked for %v, outcome %q, receipts %q", s.recalled, s.st.Outcome, s.receipts(id))
+	}
+}
+
+// known has the session have a command already.
+func (s *scene) known(source string) {
+	s.Helper()
+	if _, err := command.Append(s.sess.Dir, orchestrator.Payload{Name: "answer", Actor: "wil", Source: "issue", SourceID: source, Args: orchestrator.CommandArgs{ID: "q1", Text: "this"}}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// A job leaves a command to the host that works on the issue once that host says that it has it, and not because a stranger
+// likes to look at it. A bot, which stays, does not ask.
+func TestGitHub76AJobLeavesACommandThatItsHostHas(t *testing.T) {
+	s := newScene(t)
+	s.brief, s.subject.Holder = true, "h_0123456789abcdef"
+	s.restart()
+	id := s.say("/agentmux say hello", "wil")
+	s.react(id, ghsync.ReactionSeen, "rea")
+	s.pass(6 * time.Second)
+	if s.hear(); s.ear.Idle() {
+		t.Fatal("it does not wait for the host's receipt")
+	}
+	s.react(id, ghsync.ReactionSeen, "max")
+	s.pass(6 * time.Second)
+	s.hear()
+	if _, judged := s.journal.Command(fmt.Sprint("comment/", id)); judged || !s.ear.Idle() || s.receipts(id) != "" {
+		t.Errorf("idle %v, judged %v, receipts %q", s.ear.Idle(), judged, s.receipts(id))
+	}
+}

@@ -1,0 +1,4 @@
+package job
+
+// LeftClaims is left for tests.
+var LeftClaims = left
