@@ -355,7 +355,8 @@ type Message struct {
 	NextAt      Time     `json:"next_at"`
 	DeliveredAt Time     `json:"delivered_at"`
 	AckedAt     Time     `json:"acked_at"`
-	Again       bool     `json:"again,omitempty"` // delivered once more because it was not acknowledged
+	Again       bool     `json:"again,omitempty"`  // delivered once more because it was not acknowledged
+	Passed      int      `json:"passed,omitempty"` // how often a later one was delivered before it
 	Reason      Optional `json:"reason"`
 }
 

@@ -247,7 +247,7 @@ func (r *reducer) cmdSay(p orchestrator.Payload) string {
 		return reason
 	}
 	headline, _, _ := strings.Cut(text, "\n")
-	r.mail.send(key, orchestrator.Message{From: orchestrator.CoordinatorPerson, Type: "update", Headline: orchestrator.Truncate(headline, 80)}, text+"\n")
+	r.mail.Send(key, orchestrator.Message{From: orchestrator.CoordinatorPerson, Type: "update", Headline: orchestrator.Truncate(headline, 80)}, text+"\n")
 	return ""
 }
 

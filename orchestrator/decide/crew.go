@@ -9,6 +9,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide/ending"
 	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -17,7 +18,7 @@ import (
 type crew struct {
 	*queue
 	clock      *clock
-	mail       *mailbox
+	mail       *post.Office
 	questions  *questions
 	workspaces *workspaces
 }
@@ -70,7 +71,7 @@ func (c *crew) launch(o duty.Agent, resume bool) {
 		Headless: o.Headless, Continue: resume, Since: o.Since, Workspace: o.Workspace, Visit: c.s.Visit,
 		Home: a.Home,
 	}, after...)
-	c.mail.deliverQueued(key)
+	c.mail.DeliverQueued(key)
 }
 
 // chooseHome gives the next launch of an agent another home while one that leaves is in its own:

@@ -8,6 +8,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide/fault"
 	"github.com/agentmux/agentmux/orchestrator/invariant"
+	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -65,7 +66,7 @@ type reducer struct {
 	queue
 	clock      clock
 	questions  questions
-	mail       mailbox
+	mail       post.Office
 	workspaces workspaces
 	crew       crew
 	research   research
@@ -84,7 +85,7 @@ func newReducer(def *workflows.Definition, s *orchestrator.State, in orchestrato
 	q := &r.queue
 	r.clock = clock{q}
 	r.questions = questions{q, &r.clock}
-	r.mail = mailbox{q, &r.clock}
+	r.mail = newOffice(q, &r.clock)
 	r.workspaces = workspaces{q}
 	r.crew = crew{q, &r.clock, &r.mail, &r.questions, &r.workspaces}
 	r.research = research{q, &r.crew, &r.mail, &r.workspaces}

@@ -105,6 +105,7 @@ func (r *reducer) resumeRun(from string, inferred bool) {
 		r.plan.loseWorkspaces(start.Lost)
 	}
 	r.clock.rearm()
+	r.mail.Rearm()
 	r.reissue(reason)
 }
 
@@ -188,7 +189,7 @@ func (r *reducer) goOnWith(live []orchestrator.Launch, resumed bool) {
 		case a.Launch == "" && !r.clock.comesBack(key), live != nil && a.Launch != "" && !slices.Contains(live, a.Launch) && !r.starting(a.Launch):
 			r.crew.launch(o, true)
 		default:
-			r.mail.deliverQueued(key)
+			r.mail.DeliverQueued(key)
 		}
 	}
 }
