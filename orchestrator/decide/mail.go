@@ -32,13 +32,13 @@ func newOffice(q *queue, c *clock) post.Office {
 	return post.Office{Def: q.def, State: q.s, Now: q.now, Do: &mailing{q, c}}
 }
 
-func (r *reducer) delivered(e orchestrator.Effect, res orchestrator.Result) {
+func delivered(r *reducer, e orchestrator.Effect, res orchestrator.Result) {
 	if r.mail.Delivered(e, res) {
 		r.clock.heard(orchestrator.KeyOf(e.Args.Role, e.Args.Task), e.Args.Launch)
 	}
 }
 
-func (r *reducer) applyRead(c duty.Call) {
+func messageRead(r *reducer, c duty.Call) {
 	if !r.mail.Read(c.Payload.File, orchestrator.KeyOf(c.Role, c.Task)) {
 		r.ignore(c, "no such message")
 	}

@@ -18,7 +18,7 @@ var results = map[string]func(*reducer, orchestrator.Effect, orchestrator.Result
 	orchestrator.EffIntegrate:       (*reducer).integrated,
 	orchestrator.EffKeepLate:        func(r *reducer, e orchestrator.Effect, res orchestrator.Result) { r.crew.keptLate(e, res) },
 	orchestrator.EffPreserve:        func(r *reducer, e orchestrator.Effect, res orchestrator.Result) { r.workspaces.preserved(e, res) },
-	orchestrator.EffDeliver:         (*reducer).delivered,
+	orchestrator.EffDeliver:         delivered,
 	orchestrator.EffCommit:          (*reducer).committed,
 	orchestrator.EffPush:            (*reducer).pushed,
 	orchestrator.EffPR:              func(r *reducer, _ orchestrator.Effect, res orchestrator.Result) { r.completion.opened(res) },

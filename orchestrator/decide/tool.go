@@ -25,7 +25,7 @@ var appliers = map[string]func(*reducer, duty.Call){
 	toolset.DispatchWeb:              func(r *reducer, c duty.Call) { r.research.dispatch(c) },
 	toolset.ReportStatus:             (*reducer).applyStatus,
 	toolset.AskHuman:                 (*reducer).applyAsk,
-	toolset.MsgRead:                  (*reducer).applyRead,
+	toolset.MsgRead:                  messageRead,
 }
 
 // toolLine takes a line of an agent. While the session is paused or over, lines
