@@ -90,7 +90,7 @@ var table = []row{
 	{9, "bot/host", "bot/inbox bot/checkpoint bot/claim bot/restore bot/crew bot/work bot/rehearsal bot/project bot/place bot/config ghsync ghsync/pulltext ghsync/mirror ghsync/transport tmux orchestrator/decide orchestrator/duty orchestrator/engine" +
 		" orchestrator/session orchestrator/session/register orchestrator/watch orchestrator workflows workflows/prompt internal/agent internal/agent/process internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/redact bot/roster workflows/agents" +
 		" internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
-	{8, "bot/crew", "bot/transcript bot/project bot/place bot/config tmux orchestrator/duty orchestrator/engine orchestrator/session orchestrator/story orchestrator/toolset orchestrator" +
+	{8, "bot/crew", "bot/transcript bot/project bot/place bot/config tmux orchestrator/duty orchestrator/engine orchestrator/post orchestrator/session orchestrator/story orchestrator/toolset orchestrator" +
 		" workflows workflows/agents workflows/artifact workflows/prompt internal/agent internal/agent/process internal/agent/signal internal/command internal/crash internal/redact"}, // no git: what it needs of the work it declares
 	{8, "bot/work", "bot/checkpoint bot/material bot/project bot/spares bot/place bot/config ghsync ghsync/pulltext ghsync/transport ghsync/markdown orchestrator/decide orchestrator/duty orchestrator/engine orchestrator/session orchestrator/session/register" +
 		" orchestrator workflows workflows/agents workflows/artifact internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/outgate internal/crash internal/redact"}, // no panes, no programs of agents
@@ -109,8 +109,8 @@ var table = []row{
 	{7, "ghsync/mirror", "ghsync/mirror/comment orchestrator/duty ghsync ghsync/transport ghsync/markdown orchestrator/session orchestrator/story orchestrator internal/durable internal/redact"},
 	{6, "ghsync/mirror/comment", "ghsync/markdown orchestrator/story orchestrator"}, // pure: what the mirror says, apart from how it gets there
 	{7, "orchestrator/mcp", "orchestrator/tools orchestrator/toolset"},
-	{6, "orchestrator/engine", "orchestrator/decide orchestrator/duty orchestrator/session orchestrator/team orchestrator workflows workflows/artifact internal/crash"},
-	{6, "orchestrator/tools", "orchestrator/duty orchestrator/session orchestrator/toolset orchestrator workflows workflows/artifact"},
+	{6, "orchestrator/engine", "orchestrator/decide orchestrator/duty orchestrator/postbox orchestrator/session orchestrator/team orchestrator workflows workflows/artifact workflows/message internal/crash"},
+	{6, "orchestrator/tools", "orchestrator/duty orchestrator/post orchestrator/postbox orchestrator/session orchestrator/toolset orchestrator workflows workflows/artifact workflows/message"},
 	{6, "orchestrator/command", "orchestrator/decide orchestrator/duty orchestrator/session orchestrator/story orchestrator"}, // of the terminal and of comments alike
 	{7, "ghsync/pulltext", "ghsync ghsync/markdown orchestrator/story"},                                                       // pure: what a pull request says, apart from how it is opened
 	{7, "ghsync/feedback", "ghsync internal/sanitize"},                                                                        // reads of one caller, apart from what every session needs of GitHub
@@ -120,6 +120,7 @@ var table = []row{
 	{5, "orchestrator/story", "orchestrator"},                            // one place says why, what is owed and what is next; status, monitor and mirror read it
 	{3, "orchestrator/decide/fault", "orchestrator"},                     // apart from the reducer: records compared with records, no state
 	{3, "orchestrator/decide/ending", "orchestrator"},                    // as fault: reports in words
+	{3, "orchestrator/postbox", "internal/durable workflows/message"},    // files alone: the writer is a tool, the reader the engine
 	{3, "orchestrator/post", "orchestrator workflows workflows/message"}, // as team: what becomes of a message is decided apart from the phases, and tools ask who has mail
 	{4, "orchestrator/decide", "orchestrator/decide/ending orchestrator/decide/fault orchestrator/post orchestrator/team orchestrator/duty orchestrator/invariant orchestrator/move orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/agents workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
 	{3, "orchestrator/upgrade", "orchestrator workflows workflows/artifact"},
@@ -127,12 +128,12 @@ var table = []row{
 	{3, "orchestrator/folder", "orchestrator workflows/message"},                                                // files alone, with what the state says of them: a directory outside of every session has them, too
 	{3, "orchestrator/move", "orchestrator"},                                                                    // where things are, apart from what is done next
 	{3, "orchestrator/duty", "orchestrator/toolset orchestrator workflows workflows/artifact workflows/agents"}, // below the reducer: tools and host judge by the same names and rules
-	{2, "orchestrator", "orchestrator/seal workflows workflows/artifact internal/lenient workflows/agents"},
+	{2, "orchestrator", "orchestrator/seal workflows workflows/artifact internal/lenient workflows/agents workflows/message"},
 	{3, "orchestrator/team", "orchestrator workflows workflows/agents"}, // apart from the reducer, whose sizes may only fall: what becomes of an agent of an agents file is one table
 	{0, "internal/lenient", ""},
 	{0, "orchestrator/seal", ""}, // of bytes, whatever they say
 	{3, "bot/config", "workflows internal/agent internal/document"},
-	{2, "orchestrator/toolset", "workflows workflows/artifact"},                                     // below duty, which judges calls by the table; a row knows definitions and no state
+	{2, "orchestrator/toolset", "workflows workflows/artifact workflows/message"},                   // below duty, which judges calls by the table; a row knows definitions and no state
 	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize internal/document"}, // sanitize folds names that look alike; the table of paths is a document
 	{2, "ghsync/joblog", "ghsync/transport"},                                                        // apart from transport: what speaks with another host has no way to a token
 	{2, "ghsync/installation", "ghsync/transport internal/redact"},                                  // of an App: the transport keeps its tokens, and knows no key

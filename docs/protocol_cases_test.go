@@ -123,5 +123,6 @@ var protocolCases = map[string]string{
 	"M7": "However an agent of a diamond fails, exactly those that depend on it are blocked, and the rest is done.",
 
 	"T1": "Names of each generation and each type, between agents whose names hold dashes, are read right or said to be ambiguous.",
+	"T4": "A message of low priority is passed over ten times by others, then it is the next.",
 	"T7": "A delivery that was refused is tried again; of one that may have arrived the text is not typed again.",
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/post"
+	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/agents"
 )
 
@@ -40,12 +42,19 @@ func assignment(team *agents.Team, name string, s *orchestrator.State) string {
 	var others []string
 	for i := range team.Agents {
 		if o := &team.Agents[i]; o.Name != name {
-			others = append(others, fmt.Sprintf("%s (%s)", o.Name, o.Role))
+			others = append(others, fmt.Sprintf("%s (%s): `%s`", o.Name, o.Role, post.Address(&workflows.Definition{Team: team}, duty.TeamKey(o))))
 		}
 	}
-	lines(&b, "Other agents of this run:", others)
+	lines(&b, "Other agents of this run, with the addresses by which you can write to them:", others)
+	b.WriteString(writing)
 	return b.String()
 }
+
+// writing is what an agent is told of messages that it sends itself.
+const writing = "\nWrite to another agent with `msg_send` (as a command: `agentmux msg send`), and to the person who started this run as\n" +
+	"`core/core`. `type` says what you expect: `ask` wants an answer, which comes as a message; `ask-response` with the `in_reply_to`\n" +
+	"of an ask answers it; `task` gives work and `task-complete` tells that it is done; `update` only tells. A message moves nobody's\n" +
+	"task: what you were given above stays yours. Write when another agent has to know or decide something, not to report progress.\n"
 
 func paths(b *strings.Builder, title string, list []string) {
 	quoted := make([]string, len(list))

@@ -43,3 +43,33 @@ func messageRead(r *reducer, c duty.Call) {
 		r.ignore(c, "no such message")
 	}
 }
+
+// messageLine takes a line of the index of messages. While the session is paused or over, lines wait:
+// the cursor stays in front of them.
+func messageLine(r *reducer) {
+	l := r.in.Line
+	if r.s.Paused || r.s.Ended() {
+		return
+	}
+	r.s.MessageCursor = l.Cursor
+	r.changed = true
+	if r.lines.unusable(l) {
+		return
+	}
+	payload, err := l.Decode()
+	if err != nil {
+		r.lines.badPayload(l, err)
+		return
+	}
+	call := duty.Call{Tool: l.Tool, Role: l.Role, Task: l.Task, Launch: l.Launch, Visit: l.Visit, Payload: payload}
+	reason := duty.IgnoreReason(r.s, l, call)
+	if reason == "" {
+		reason = r.mail.Take(l.Launch, payload, l.Letter)
+	}
+	if reason != "" {
+		r.lines.ignored(l, call, reason)
+		return
+	}
+	r.lines.keep(l, call.Tool)
+	r.clock.heard(orchestrator.KeyOf(call.Role, call.Task), l.Launch)
+}

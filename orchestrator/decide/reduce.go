@@ -48,6 +48,7 @@ var handlers = map[string]func(*reducer){
 	orchestrator.InOwed:         (*reducer).owed,
 	orchestrator.InCommand:      (*reducer).commandLine,
 	orchestrator.InTool:         (*reducer).toolLine,
+	orchestrator.InMessage:      messageLine,
 	orchestrator.InObserve:      (*reducer).observe,
 	orchestrator.InAgent:        (*reducer).agent,
 	orchestrator.InTimer:        (*reducer).timer,

@@ -186,7 +186,7 @@ func (l *loop) pass(ctx context.Context, reports []orchestrator.AgentReport) err
 		before := l.situation()
 		l.takes.begin()
 		steps := []func(context.Context) error{
-			l.jumps, l.takeResults, l.overwritten, l.commands, l.toolLines, l.observe,
+			l.jumps, l.takeResults, l.overwritten, l.commands, l.toolLines, l.messageLines, l.observe,
 			func(ctx context.Context) error { return l.agents(ctx, reports) },
 			l.locked, l.timers,
 		}

@@ -1,6 +1,7 @@
 package post
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strconv"
@@ -16,6 +17,9 @@ const Dir = "msgs"
 
 // id is the msg-id of what the session itself writes.
 func id(seq int) string { return "m" + strconv.Itoa(seq) }
+
+// ID returns the msg-id of a message.
+func ID(m orchestrator.Message) string { return cmp.Or(m.ID, id(m.Seq)) }
 
 // file returns the path of the file that the session itself writes for a message.
 func file(m orchestrator.Message, now orchestrator.Time) string {

@@ -32,7 +32,7 @@ type Office struct {
 
 // Send queues a text for an agent. m gives From, Type, Headline and InReplyTo.
 func (o *Office) Send(key orchestrator.AgentKey, m orchestrator.Message, body string) {
-	m.Seq = o.number()
+	m.Seq = o.nextNumber()
 	m.To, m.Priority = Address(o.Def, key), message.Normal
 	m.File = file(m, o.Now)
 	m.SHA256 = o.Do.Keep(text(m, o.Now, body))
@@ -41,16 +41,16 @@ func (o *Office) Send(key orchestrator.AgentKey, m orchestrator.Message, body st
 	o.deliverNext(key)
 }
 
-// number returns the number of a new message.
-func (o *Office) number() int {
+// nextNumber returns the number of a new message. Sessions of earlier versions did not store it.
+func (o *Office) nextNumber() int {
 	if n := len(o.State.Messages); n > 0 {
-		return o.State.Messages[n-1].Seq + 1
+		return max(o.State.MessageSeq, o.State.Messages[n-1].Seq) + 1
 	}
-	return 1
+	return o.State.MessageSeq + 1
 }
 
 func (o *Office) queue(m orchestrator.Message) {
-	m.State = orchestrator.MessageQueued
+	m.State, o.State.MessageSeq = orchestrator.MessageQueued, m.Seq
 	o.State.Messages = append(o.State.Messages, m)
 	o.Do.Event(orchestrator.MsgQueuedRecord(record(m)))
 	if !m.Deadline.IsZero() {

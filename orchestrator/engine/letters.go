@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"context"
+	"path"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/postbox"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows/message"
+)
+
+// messageLines takes what agents wrote to one another, but not while the session is paused or after
+// its end: the messages wait for it to continue.
+func (l *loop) messageLines(ctx context.Context) error {
+	return l.lines(ctx, session.MessageIndex, orchestrator.InMessage, func(s *orchestrator.State) (orchestrator.Cursor, bool) {
+		return s.MessageCursor, !s.Paused && !s.Ended()
+	})
+}
+
+// open reads the letter that a line of the index names, without the secrets in it.
+func (o *Options) open(line *orchestrator.Line) {
+	p, err := line.Decode()
+	if err != nil || line.Tool == "" {
+		return // the reducer says so
+	}
+	dir, name := path.Split(p.File)
+	if path.Clean(dir) != session.MessagesDir {
+		line.Letter = &message.Letter{Problem: "it names no file of a message"}
+		return
+	}
+	letter := postbox.Read(o.Session.Path(session.MessagesDir), name)
+	if o.Redact != nil {
+		m := &letter.Message
+		m.Headline, m.Body, letter.Problem = o.Redact(m.Headline), []byte(o.Redact(string(m.Body))), o.Redact(letter.Problem)
+	}
+	line.Letter = &letter
+}
