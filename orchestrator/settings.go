@@ -25,6 +25,7 @@ type Settings struct {
 	Ready               string   `json:"ready"`     // on_pass, never
 	Reachable           bool     `json:"reachable"` // somebody can answer questions
 	AckTimeout          Duration `json:"ack_timeout"`
+	AskTimeout          Duration `json:"ask_timeout,omitempty"`      // of an ask to another agent; 0 = none
 	CheckpointEvery     Duration `json:"checkpoint_every,omitempty"` // while agents work; 0 = only at the steps of the work
 }
 
@@ -49,6 +50,7 @@ func DefaultSettings() Settings {
 		Ready:               "on_pass",
 		Reachable:           true,
 		AckTimeout:          Duration(10 * time.Minute),
+		AskTimeout:          Duration(30 * time.Minute),
 		CheckpointEvery:     Duration(10 * time.Minute),
 	}
 }

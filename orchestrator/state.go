@@ -360,6 +360,7 @@ type Message struct {
 	DeliveredAt Time     `json:"delivered_at"`
 	AckedAt     Time     `json:"acked_at"`
 	Again       bool     `json:"again,omitempty"`  // delivered once more because it was not acknowledged
+	Open        bool     `json:"open,omitempty"`   // an ask that waits for its answer
 	Passed      int      `json:"passed,omitempty"` // how often a later one was delivered before it
 	Reason      Optional `json:"reason"`
 }

@@ -31,6 +31,7 @@ func Settings(c *config.Config, reachable bool) orchestrator.Settings {
 		Ready:               c.GitHub.Ready,
 		Reachable:           reachable,
 		AckTimeout:          orchestrator.Duration(c.Msg.AckTimeout),
+		AskTimeout:          orchestrator.Duration(c.Msg.AskTimeout),
 		CheckpointEvery:     orchestrator.Duration(c.Checkpoint.Every),
 	}
 }

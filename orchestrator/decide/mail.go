@@ -1,6 +1,9 @@
 package decide
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/post"
@@ -72,4 +75,29 @@ func messageLine(r *reducer) {
 	}
 	r.lines.keep(l, call.Tool)
 	r.clock.heard(orchestrator.KeyOf(call.Role, call.Task), l.Launch)
+	if m := r.mail.Asked(payload.File); m != nil {
+		askPerson(r, *m, string(l.Letter.Message.Body))
+	}
+	r.crew.wakeAnswered()
+}
+
+// askPerson makes a question of an ask to the person.
+func askPerson(r *reducer, m orchestrator.Message, body string) {
+	role, task := post.At(r.def, r.s, m.From).Split()
+	id := post.Question(m)
+	r.questions.ask(orchestrator.Question{ID: id, Role: role, Task: task, Text: orchestrator.Truncate(strings.TrimSpace(m.Headline+"\n\n"+body), maxQuestion)})
+	if !r.s.Settings.Reachable {
+		r.questionTimeout(id)
+	}
+}
+
+// maxQuestion is how much of an ask the person is shown, in characters.
+const maxQuestion = 4000
+
+// unanswered is the timer of an ask.
+func unanswered(r *reducer, seq string) {
+	if n, err := strconv.Atoi(seq); err == nil {
+		r.mail.Unanswered(n)
+		r.crew.wakeAnswered()
+	}
 }

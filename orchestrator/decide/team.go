@@ -52,6 +52,10 @@ func (w *teamwork) happens(name string, h team.Happening, ev team.Evidence) team
 	ev.Work = w.member(name).Workspace
 	did := w.run().Apply(name, h, ev)
 	w.changed = w.changed || did != team.Nothing
+	if w.s.Team[name].Marker != "" {
+		w.mail.Ended(w.member(name).Key())
+		w.crew.wakeAnswered()
+	}
 	w.advance()
 	return did
 }

@@ -25,6 +25,7 @@ var namedTimers = map[string]func(*reducer, string){
 	orchestrator.RelaunchTimers: func(r *reducer, key string) { r.crew.relaunch(orchestrator.AgentKey(key)) },
 	post.RetryTimers:            func(r *reducer, seq string) { r.mail.Redeliver(seq) },
 	post.AckTimers:              func(r *reducer, seq string) { r.mail.NotAcked(seq) },
+	post.AskTimers:              unanswered,
 	post.ExpiryTimers:           func(r *reducer, seq string) { r.mail.Expire(seq) },
 }
 

@@ -14,15 +14,17 @@ const (
 	maxRedelivery   = 60 * time.Second
 )
 
-// RetryTimers, AckTimers and ExpiryTimers begin the names of the deadlines of messages.
+// RetryTimers and the others begin the names of the deadlines of messages.
 const (
 	RetryTimers  = "message/" // it is tried again
 	AckTimers    = "ack/"     // the word is due that it was read
 	ExpiryTimers = "expire/"  // its own deadline
+	AskTimers    = "ask/"     // the answer to an ask is due
 )
 
 func retryTimer(seq int) string  { return RetryTimers + strconv.Itoa(seq) }
 func ackTimer(seq int) string    { return AckTimers + strconv.Itoa(seq) }
+func askTimer(seq int) string    { return AskTimers + strconv.Itoa(seq) }
 func expiryTimer(seq int) string { return ExpiryTimers + strconv.Itoa(seq) }
 
 // deliverNext hands the next message to an agent, if that is running and nothing is on its way to
@@ -121,12 +123,15 @@ func (o *Office) NotAcked(seq string) {
 
 // Expire ends a message whose deadline passed before it was delivered.
 func (o *Office) Expire(seq string) {
-	m := o.findIn(seq, orchestrator.MessageQueued)
-	if m == nil {
-		return
+	if m := o.findIn(seq, orchestrator.MessageQueued); m != nil {
+		o.expire(m, "its deadline passed")
+		o.giveUp(m.Seq, "Its deadline passed before it was delivered.")
 	}
-	m.State, m.Reason = orchestrator.MessageExpired, "its deadline passed"
-	o.Do.Disarm(retryTimer(m.Seq))
+}
+
+func (o *Office) expire(m *orchestrator.Message, why string) {
+	m.State, m.Reason = orchestrator.MessageExpired, orchestrator.Optional(why)
+	o.Do.Disarm(retryTimer(m.Seq), expiryTimer(m.Seq))
 	o.Do.Drop(func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffDeliver && e.Args.Seq == m.Seq })
 	o.Do.Event(orchestrator.MsgExpiredRecord(record(*m)))
 	o.deliverNext(o.runningAt(m.To))

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/workflows/message"
 )
 
 // Dir is the directory of the message files, below that of the session.
@@ -27,11 +26,7 @@ func file(m orchestrator.Message, now orchestrator.Time) string {
 }
 
 // text returns the content of that file.
-func text(m orchestrator.Message, now orchestrator.Time, body string) string {
-	status := message.StatusStart
-	if m.Type == message.AskResponse {
-		status = message.StatusComplete
-	}
+func text(m orchestrator.Message, status string, now orchestrator.Time, body string) string {
 	reply := ""
 	if m.InReplyTo != "" {
 		reply = "in-reply-to: " + m.InReplyTo + "\n"

@@ -1,6 +1,7 @@
 package post
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -56,9 +57,30 @@ func (o *Office) Take(by orchestrator.Launch, p orchestrator.Payload, l *message
 		o.reject(key, m, reason)
 		return ""
 	}
-	o.queue(m)
-	o.deliverNext(o.runningAt(m.To))
+	o.take(key, m)
 	return ""
+}
+
+func (o *Office) take(writer orchestrator.AgentKey, m orchestrator.Message) {
+	for i := range o.State.Messages { // a reply says that what it answers was read
+		if a := &o.State.Messages[i]; m.InReplyTo != "" && ID(*a) == m.InReplyTo && a.To == m.From && a.AckedAt.IsZero() &&
+			(a.State == orchestrator.MessageQueued || a.State == orchestrator.MessageDelivered) {
+			o.acked(a)
+		}
+	}
+	if asked := o.answers(m); asked != nil {
+		o.close(asked)
+	}
+	switch {
+	case m.Type == message.Ask:
+		o.ask(writer, m)
+	case m.To == orchestrator.CoordinatorPerson:
+		o.show(m)
+	default:
+		o.queue(m)
+		o.deliverNext(o.runningAt(m.To))
+	}
+	o.deliverNext(writer)
 }
 
 // refusal says why a message is not taken, or nothing.
@@ -71,15 +93,36 @@ func (o *Office) refusal(m orchestrator.Message, p orchestrator.Payload, l *mess
 	case l.Message.From.String() != m.From:
 		return "it says that it is from " + l.Message.From.String()
 	}
+	if asked := o.answers(m); asked != nil && asked.To != m.From {
+		return m.InReplyTo + " was not put to you"
+	}
+	if m.Type == message.Ask && m.To == orchestrator.CoordinatorPerson && o.asked(m.From) >= maxAsked {
+		return fmt.Sprintf("you have %d questions open, which is the most an agent may have", maxAsked)
+	}
 	_, problem := Recipient(o.Def, m.To)
 	return problem
 }
 
-// reject ends a message that is not taken, and tells its writer.
-func (o *Office) reject(writer orchestrator.AgentKey, m orchestrator.Message, reason string) {
+// asked counts the open asks of an agent to the person.
+func (o *Office) asked(from string) (n int) {
+	for _, m := range o.State.Messages {
+		if m.Open && m.From == from && m.To == orchestrator.CoordinatorPerson {
+			n++
+		}
+	}
+	return n
+}
+
+// fail ends a message that is not queued.
+func (o *Office) fail(m orchestrator.Message, reason string) {
 	m.State, m.Reason, o.State.MessageSeq = orchestrator.MessageFailed, orchestrator.Optional(orchestrator.Truncate(reason, 200)), m.Seq
 	o.State.Messages = append(o.State.Messages, m)
 	o.Do.Event(orchestrator.MsgFailedRecord(record(m)))
+}
+
+// reject ends a message that is not taken, and tells its writer.
+func (o *Office) reject(writer orchestrator.AgentKey, m orchestrator.Message, reason string) {
+	o.fail(m, reason)
 	o.Send(writer, orchestrator.Message{From: System, Type: message.Update, Headline: "rejected: " + path.Base(m.File), InReplyTo: m.ID},
 		"Your message "+path.Base(m.File)+" was rejected: "+reason+".\n")
 }

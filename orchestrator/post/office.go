@@ -32,10 +32,18 @@ type Office struct {
 
 // Send queues a text for an agent. m gives From, Type, Headline and InReplyTo.
 func (o *Office) Send(key orchestrator.AgentKey, m orchestrator.Message, body string) {
+	status := message.StatusStart
+	if m.Type == message.AskResponse {
+		status = message.StatusComplete
+	}
+	o.send(key, m, status, body)
+}
+
+func (o *Office) send(key orchestrator.AgentKey, m orchestrator.Message, status, body string) {
 	m.Seq = o.nextNumber()
 	m.To, m.Priority = Address(o.Def, key), message.Normal
 	m.File = file(m, o.Now)
-	m.SHA256 = o.Do.Keep(text(m, o.Now, body))
+	m.SHA256 = o.Do.Keep(text(m, status, o.Now, body))
 	o.queue(m)
 	o.Do.Effect(orchestrator.EffWriteFile, m.File, orchestrator.Args{Path: m.File, SHA256: m.SHA256})
 	o.deliverNext(key)
@@ -96,7 +104,12 @@ func (o *Office) failed(m *orchestrator.Message, cause string) {
 	m.State, m.Reason = orchestrator.MessageFailed, orchestrator.Optional(orchestrator.Truncate(cause, 200))
 	o.Do.Disarm(retryTimer(m.Seq), ackTimer(m.Seq), expiryTimer(m.Seq))
 	o.Do.Event(orchestrator.MsgFailedRecord(record(*m)))
-	from, to, headline := m.From, m.To, m.Headline // the append below may move m
+	seq, from, to, headline := m.Seq, m.From, m.To, m.Headline // the append below may move m
+	if m.Open {
+		o.giveUp(seq, "It could not be delivered: "+cause+".")
+		o.deliverNext(o.runningAt(to))
+		return
+	}
 	if key := o.runningAt(from); key != "" {
 		o.Send(key, orchestrator.Message{From: System, Type: message.Update, Headline: "your message was not delivered"},
 			fmt.Sprintf("Your message %q to %s failed: %s.\n", headline, to, cause))
@@ -127,6 +140,9 @@ func (o *Office) Orphan() {
 // Rearm starts the timers of the messages again, at a resume.
 func (o *Office) Rearm() {
 	for _, m := range o.State.Messages {
+		if m.Open && m.To != orchestrator.CoordinatorPerson {
+			o.Do.Arm(askTimer(m.Seq), o.State.Settings.AskTimeout)
+		}
 		switch {
 		case m.State == orchestrator.MessageDelivered:
 			o.Do.Arm(ackTimer(m.Seq), o.State.Settings.AckTimeout)
