@@ -21,6 +21,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/session/register"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/message"
 	"github.com/agentmux/agentmux/workflows/prompt"
 )
 
@@ -40,7 +41,8 @@ type PrepareSpec struct {
 	Workflow string // empty = the configured one
 	Agents   []byte // an agents file, in place of a workflow; nil = none
 	// Tips are the commits at which agents of the file begin whose branches are there, by name.
-	Tips map[string]string
+	Tips   map[string]string
+	Routes message.Rows // which of them may write what to whom; none = all to all
 
 	ProductManager bool
 	Interactive    bool
@@ -167,6 +169,7 @@ func (h *Host) firstState(spec PrepareSpec, def *workflows.Definition) orchestra
 		Settings: Settings(spec.Config, spec.Interactive || spec.Snapshot != nil && !spec.Locked), Identity: spec.Identity,
 		Team: roster.Progress(spec.Tips),
 	}
+	s.Settings.Msg.Rows = spec.Routes
 	if spec.Project.GitHub {
 		s.Repo = orchestrator.Optional(spec.Project.Repo.String())
 	}

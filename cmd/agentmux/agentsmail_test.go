@@ -36,6 +36,7 @@ agents:
       - hear: The page needs it.
       - submit: {tool: msg_send, via: cli, args: [msg, send, --to, shop/page, --type, ask-response, --in-reply-to, page-1, --headline, it is 8080, --body, it is 8080]}
       - submit: {tool: msg_send, with: {to: nobody, type: task, headline: x, body: x}, refused: true}
+      - submit: {tool: msg_send, with: {to: page, type: task, status: blocked, headline: x, body: x}, refused: true}
       - write: {file: api.txt, text: "api\n"}
       - submit: {tool: submit_done}
 `
@@ -46,6 +47,12 @@ func TestAgentsWriteToOneAnother(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: mailPlaybook, config: "sandbox: {unsafe_flags: true}\n"})
 	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), mailFile)
+	table := filepath.Join(r.clone, "meshes", "mesh-configs", "shop.json")
+	r.write(table, `{"mesh":"shop","routing":{"api":{"complete":{"pages":"typed wrong"}}}}`)
+	if res := r.expect(exit.BadUsage, "agents", "start", "--yes", "--headless"); !strings.Contains(res.err, `no agent is called "pages", did you mean "page"?`) || len(r.sessions()) > 0 {
+		t.Errorf("a table with a mistake: %s", res.err)
+	}
+	r.write(table, `{"mesh":"shop","routing":{"api":{"complete":{"page":"the API is there"}}}}`)
 	if res := r.agentmux("agents", "start", "--yes", "--headless"); res.code != 0 {
 		for _, name := range []string{"1.build.api.1", "1.build.page.1"} {
 			t.Log(r.read(r.session().Dir, "transcripts", name+".log"))

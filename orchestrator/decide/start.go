@@ -60,8 +60,9 @@ func (r *reducer) startClassic() {
 // resume continues a session that was interrupted, parked or left by its host.
 func (r *reducer) resume() {
 	if set := r.in.Start.Settings; set != nil && (r.s.Phase != orchestrator.PhaseDone || r.in.Start.Changes != "") {
+		routes := r.s.Settings.Msg.Rows // the agents were told of these
 		r.s.Settings = *set
-		r.changed = true
+		r.s.Settings.Msg.Rows, r.changed = routes, true
 	}
 	if base := r.in.Start.Base; base != "" && base != r.s.BaseBranch {
 		r.s.BaseBranch, r.changed = base, true

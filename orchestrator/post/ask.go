@@ -86,19 +86,19 @@ func (o *Office) show(m orchestrator.Message) {
 
 const modeShown = "shown"
 
-// answers returns the open ask that a message answers, or nil. Of the files of other tools an answer
+// answered returns the open ask that a message answers, or nil. Of the files of other tools an answer
 // may have the msg-id of its ask.
-func (o *Office) answers(m orchestrator.Message) *orchestrator.Message {
+func answered(s *orchestrator.State, m orchestrator.Message) *orchestrator.Message {
 	if m.Type != message.AskResponse {
 		return nil
 	}
-	i := slices.IndexFunc(o.State.Messages, func(a orchestrator.Message) bool {
+	i := slices.IndexFunc(s.Messages, func(a orchestrator.Message) bool {
 		return a.Open && a.From == m.To && (ID(a) == m.InReplyTo || m.InReplyTo == "" && ID(a) == ID(m))
 	})
 	if i < 0 {
 		return nil
 	}
-	return &o.State.Messages[i]
+	return &s.Messages[i]
 }
 
 // close ends the wait for an answer. An ask that is answered was read.

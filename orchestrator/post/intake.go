@@ -57,6 +57,9 @@ func (o *Office) Take(by orchestrator.Launch, p orchestrator.Payload, l *message
 		o.reject(key, m, reason)
 		return ""
 	}
+	if o.wearsOut(m, w.Status) {
+		m = stopped(m, w.Status, o.State.Settings.Msg.Max)
+	}
 	o.take(key, m)
 	return ""
 }
@@ -68,8 +71,8 @@ func (o *Office) take(writer orchestrator.AgentKey, m orchestrator.Message) {
 			o.acked(a)
 		}
 	}
-	if asked := o.answers(m); asked != nil {
-		o.close(asked)
+	if ask := answered(o.State, m); ask != nil {
+		o.close(ask)
 	}
 	switch {
 	case m.Type == message.Ask:
@@ -93,19 +96,22 @@ func (o *Office) refusal(m orchestrator.Message, p orchestrator.Payload, l *mess
 	case l.Message.From.String() != m.From:
 		return "it says that it is from " + l.Message.From.String()
 	}
-	if asked := o.answers(m); asked != nil && asked.To != m.From {
+	ask := answered(o.State, m)
+	if ask != nil && ask.To != m.From {
 		return m.InReplyTo + " was not put to you"
 	}
-	if m.Type == message.Ask && m.To == orchestrator.CoordinatorPerson && o.asked(m.From) >= maxAsked {
+	if m.Type == message.Ask && m.To == orchestrator.CoordinatorPerson && asked(o.State, m.From) >= maxAsked {
 		return fmt.Sprintf("you have %d questions open, which is the most an agent may have", maxAsked)
 	}
-	_, problem := Recipient(o.Def, m.To)
-	return problem
+	if _, problem := Recipient(o.Def, m.To); problem != "" || o.State.Settings.Msg.Warn {
+		return problem
+	}
+	return Refused(o.State, m.From, m.To, l.Message.Status, ask != nil)
 }
 
 // asked counts the open asks of an agent to the person.
-func (o *Office) asked(from string) (n int) {
-	for _, m := range o.State.Messages {
+func asked(s *orchestrator.State, from string) (n int) {
+	for _, m := range s.Messages {
 		if m.Open && m.From == from && m.To == orchestrator.CoordinatorPerson {
 			n++
 		}

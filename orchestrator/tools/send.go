@@ -77,6 +77,20 @@ func (c *call) letter(st *orchestrator.State) (message.Message, *Answer) {
 	if problems = append(c.problems, problems...); len(problems) > 0 {
 		return m, c.invalid(st, problems)
 	}
+	status := m.Status
+	if status == "" {
+		status = message.StatusOf(m.Type)
+	}
+	from, to := m.From.String(), m.To.String()
+	switch why := post.Refused(st, from, to, status, post.AnswersAnAsk(st, from, to, m.InReplyTo)); {
+	case why == "":
+	case st.Settings.Msg.Warn:
+		c.warnings = append(c.warnings, why)
+	default:
+		a := refused("%s", why)
+		a.Phase = st.Phase
+		return m, &a
+	}
 	return m, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/postbox"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/tools"
+	"github.com/agentmux/agentmux/workflows/message"
 )
 
 const pair = `session: shop
@@ -129,6 +130,31 @@ func TestAMessageThatIsNotSentSaysWhy(t *testing.T) {
 	}
 	one := start(t, "quick")
 	one.refused(one.call(one.agent("planner", ""), "msg_send", about("coder", "update", "x")), "msg_send is not a tool of the planner")
+}
+
+// What the table of the run does not allow is refused at once, with what it allows.
+func TestAMessageAgainstTheTableIsRefused(t *testing.T) {
+	r := startTeam(t)
+	r.st.Settings.Msg.Rows = message.Rows{"page": {"complete": {"api": "written"}}}
+	r.command("pause") // a commit, with the table
+	r.command("resume")
+	page := r.agent("build", "page")
+	r.refused(r.call(page, "msg_send", about("api", "update", "x")), "refused: page may not send start to api, only complete to api")
+	r.refused(r.call(page, "msg_send", about("core/core", "ask", "x")), "refused: page may not send start to core, only complete to api")
+	r.ok(r.call(page, "msg_send", about("api", "task-complete", "x")), "sent: ")
+	r.st.Settings.Msg.Warn = true
+	r.command("pause")
+	r.command("resume")
+	if a := r.call(page, "msg_send", about("api", "update", "x")); !a.OK || len(a.Warnings) != 1 || !strings.HasPrefix(a.Warnings[0], "page may not send start") {
+		t.Errorf("answer %+v", a)
+	}
+}
+
+func (r *rig) command(name string) {
+	r.Helper()
+	r.input(orchestrator.Input{Kind: orchestrator.InCommand, Line: &orchestrator.Line{
+		File: session.Commands, Tool: "command", Payload: []byte(`{"name":"` + name + `","actor":"dev","source":"cli"}`),
+	}})
 }
 
 // Nothing that a caller says makes it another agent.
