@@ -117,15 +117,15 @@ var table = []row{
 	{6, "ghsync", "ghsync/joblog ghsync/transport ghsync/markdown internal/redact internal/sanitize internal/crash"},
 	{6, "orchestrator/session/register", "orchestrator/session orchestrator internal/durable"}, // of all projects of a machine, while a session knows itself alone
 	{5, "orchestrator/session", "orchestrator/decide orchestrator/duty orchestrator/invariant orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact internal/durable internal/crash"},
-	{5, "orchestrator/story", "orchestrator"},                            // one place says why, what is owed and what is next; status, monitor and mirror read it
-	{3, "orchestrator/decide/fault", "orchestrator"},                     // apart from the reducer: records compared with records, no state
-	{3, "orchestrator/decide/ending", "orchestrator"},                    // as fault: reports in words
-	{3, "orchestrator/postbox", "internal/durable workflows/message"},    // files alone: the writer is a tool, the reader the engine
-	{3, "orchestrator/post", "orchestrator workflows workflows/message"}, // as team: what becomes of a message is decided apart from the phases, and tools ask who has mail
+	{5, "orchestrator/story", "orchestrator"},                                      // one place says why, what is owed and what is next; status, monitor and mirror read it
+	{3, "orchestrator/decide/fault", "orchestrator"},                               // apart from the reducer: records compared with records, no state
+	{3, "orchestrator/decide/ending", "orchestrator"},                              // as fault: reports in words
+	{3, "orchestrator/postbox", "internal/durable orchestrator workflows/message"}, // files alone: the writer is a tool, the reader the engine
+	{3, "orchestrator/post", "orchestrator workflows workflows/message"},           // as team: what becomes of a message is decided apart from the phases, and tools ask who has mail
 	{4, "orchestrator/decide", "orchestrator/decide/ending orchestrator/decide/fault orchestrator/post orchestrator/team orchestrator/duty orchestrator/invariant orchestrator/move orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/agents workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
 	{3, "orchestrator/upgrade", "orchestrator workflows workflows/artifact"},
 	{3, "orchestrator/invariant", "orchestrator workflows"},
-	{3, "orchestrator/folder", "orchestrator workflows/message"},                                                // files alone, with what the state says of them: a directory outside of every session has them, too
+	{4, "orchestrator/folder", "orchestrator orchestrator/postbox workflows/message"},                           // files alone, with what the state says of them: a directory outside of every session has them, too
 	{3, "orchestrator/move", "orchestrator"},                                                                    // where things are, apart from what is done next
 	{3, "orchestrator/duty", "orchestrator/toolset orchestrator workflows workflows/artifact workflows/agents"}, // below the reducer: tools and host judge by the same names and rules
 	{2, "orchestrator", "orchestrator/seal workflows workflows/artifact internal/lenient workflows/agents workflows/message"},

@@ -302,7 +302,7 @@ func (r *runner) start(ctx context.Context, spec RunSpec) (orchestrator.Start, e
 func unwatched(path string) bool {
 	switch path {
 	case session.StateFile, session.EventsFile, session.RuntimeFile, session.HostLog, session.CreatedLog,
-		session.ToolCursorFile, session.MirrorFile, session.LockFile, session.TranscriptsDir, session.BlobsDir:
+		session.ToolCursorFile, session.MirrorFile, session.LockFile, session.TranscriptsDir, session.BlobsDir, session.MessagesLog:
 		return true
 	}
 	return filepath.Base(path) == "config" && filepath.Dir(filepath.Dir(path)) == session.LaunchesDir

@@ -14,11 +14,12 @@ import (
 
 // Step is what one input leads to.
 type Step struct {
-	State   *orchestrator.State   // the next state; the given one is never changed
-	Events  []orchestrator.Event  // records to append, numbered from the old State.Seq + 1
-	Effects []orchestrator.Effect // newly wanted; they are also in State.Pending
-	Blobs   map[string][]byte     // texts the effects name, by sha256; stored before the commit
-	Changed bool                  // false: there is nothing to commit
+	State   *orchestrator.State    // the next state; the given one is never changed
+	Events  []orchestrator.Event   // records to append, numbered from the old State.Seq + 1
+	Effects []orchestrator.Effect  // newly wanted; they are also in State.Pending
+	Blobs   map[string][]byte      // texts the effects name, by sha256; stored before the commit
+	Filed   []orchestrator.Message // that have ended and left the state
+	Changed bool                   // false: there is nothing to commit
 }
 
 // Reduce decides what in means in state s under def. An error means that the
@@ -108,12 +109,15 @@ func (r *reducer) finish() (Step, error) {
 	if !r.changed {
 		return Step{State: r.s}, nil
 	}
+	filed := post.Settle(r.s)
 	r.saving.follow()
 	r.clock.keepTime()
 	if err := invariant.Check(r.def, r.s); err != nil {
 		return Step{}, err
 	}
-	return r.step(), nil
+	step := r.step()
+	step.Filed = filed
+	return step, nil
 }
 
 // overwritten records that somebody wrote state.json, or what git obeys in the store;
@@ -140,6 +144,7 @@ func Join(first, then Step) Step {
 	}
 	then.Events = append(first.Events, then.Events...)
 	then.Effects = append(first.Effects, then.Effects...)
+	then.Filed = append(first.Filed, then.Filed...)
 	if first.Blobs != nil {
 		maps.Copy(first.Blobs, then.Blobs)
 		then.Blobs = first.Blobs

@@ -36,3 +36,11 @@ func (o *Options) open(line *orchestrator.Line) {
 	}
 	line.Letter = &letter
 }
+
+// file keeps the messages that are about to leave the state. What a kill leaves here of a commit that
+// was not made is written again, and the state counts.
+func (o *Options) file(ended []orchestrator.Message) {
+	if err := postbox.File(o.Session.Path(session.MessagesLog), ended); err != nil {
+		o.Log.Warn("messages that have ended are not kept", "err", err)
+	}
+}

@@ -369,6 +369,7 @@ func (l *loop) flush(ctx context.Context, b batch) (changed bool, err error) {
 	if !b.step.Changed {
 		return false, nil
 	}
+	l.file(b.step.Filed)
 	edited := l.Session.Overwritten() // the commit replaces it: who edited it has to be told
 	if err := l.commit(ctx, b.step); err != nil {
 		return false, err

@@ -59,10 +59,10 @@ func Waiting(def *workflows.Definition, s *orchestrator.State, key orchestrator.
 	return waiting
 }
 
-// Of returns every message to an agent that the state holds, in the order in which they came.
-func Of(def *workflows.Definition, s *orchestrator.State, key orchestrator.AgentKey) []orchestrator.Message {
+// Of returns the messages of a list that are to an agent, in their order.
+func Of(def *workflows.Definition, list []orchestrator.Message, key orchestrator.AgentKey) []orchestrator.Message {
 	var found []orchestrator.Message
-	for _, m := range s.Messages {
+	for _, m := range list {
 		if addressed(def, key, m.To) {
 			found = append(found, m)
 		}

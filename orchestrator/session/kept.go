@@ -20,7 +20,7 @@ import (
 // as not written.
 var keptFiles = []string{
 	StateFile, StateBackup, RequirementsFile, ContextFile, SnapshotFile, DefinitionFile, AgentsFile,
-	EventsFile, ToolEvents, Commands, ToolCursorFile, MirrorFile,
+	EventsFile, ToolEvents, Commands, ToolCursorFile, MirrorFile, MessagesLog,
 }
 
 // keptDirs hold more of it. What agents print, how they were launched, locks, views of

@@ -10,6 +10,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/post"
+	"github.com/agentmux/agentmux/orchestrator/postbox"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
@@ -66,7 +67,10 @@ func (c *call) listMessages(st *orchestrator.State) Answer {
 	if limit <= 0 {
 		limit = defaultListed
 	}
-	found := slices.DeleteFunc(post.Of(c.def, st, c.who.key()), func(m orchestrator.Message) bool { return c.unread && !m.AckedAt.IsZero() })
+	found := slices.DeleteFunc(post.Of(c.def, st.Messages, c.who.key()), func(m orchestrator.Message) bool { return c.unread && !m.AckedAt.IsZero() })
+	if len(found) < limit && !c.unread {
+		found = append(c.ended(st), found...)
+	}
 	if n := len(found) - limit; n > 0 {
 		found = found[n:]
 	}
@@ -78,6 +82,16 @@ func (c *call) listMessages(st *orchestrator.State) Answer {
 	return Answer{OK: true, Phase: st.Phase, Warnings: c.warnings, Text: b.String()}
 }
 
+// ended returns the messages to the caller that have left the state. Without their log only those
+// in the state are shown.
+func (c *call) ended(st *orchestrator.State) []orchestrator.Message {
+	list, _ := postbox.Ended(c.s.Path(session.MessagesLog))
+	list = slices.DeleteFunc(list, func(m orchestrator.Message) bool {
+		return slices.ContainsFunc(st.Messages, func(n orchestrator.Message) bool { return n.Seq == m.Seq })
+	})
+	return post.Of(c.def, list, c.who.key())
+}
+
 // readMessage shows a message and acknowledges it. After the end of the session it
 // acknowledges nothing.
 func (c *call) readMessage(st *orchestrator.State) Answer {
@@ -85,7 +99,7 @@ func (c *call) readMessage(st *orchestrator.State) Answer {
 		return *c.invalid(st, c.problems)
 	}
 	name := path.Base(c.payload.File)
-	found := post.Of(c.def, st, c.who.key())
+	found := append(post.Of(c.def, st.Messages, c.who.key()), c.ended(st)...)
 	i := slices.IndexFunc(found, func(m orchestrator.Message) bool { return path.Base(m.File) == name || post.ID(m) == c.payload.File })
 	if i < 0 {
 		a := refused("there is no message %s for you; msg_list shows yours", name)

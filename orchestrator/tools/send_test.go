@@ -157,6 +157,30 @@ func (r *rig) command(name string) {
 	}})
 }
 
+// Messages that ended long ago have left the state, and are listed and read as before.
+func TestMessagesOfLongAgoAreShown(t *testing.T) {
+	r := startTeam(t)
+	api, page := r.agent("build", "api"), r.agent("build", "page")
+	for n := range 60 {
+		r.ok(r.call(page, "msg_send", about("api", "update", fmt.Sprint("news ", n))), "sent: ")
+		r.messages()
+		r.ok(r.call(api, "msg_read", map[string]any{"file": fmt.Sprint("page-", n+1)}), "---\n")
+		r.host()
+	}
+	if n := len(r.st.Messages); n != 50 {
+		t.Errorf("the state holds %d messages", n)
+	}
+	a := r.call(api, "msg_list", map[string]any{"limit": 200})
+	if !a.OK || strings.Count(a.Text, "acked: news") != 60 || !strings.Contains(a.Text, "news 0\n") {
+		t.Errorf("list %s", a.Text)
+	}
+	if a := r.call(api, "msg_list", nil); strings.Count(a.Text, "acked: news") != 20 {
+		t.Errorf("list %s", a.Text)
+	}
+	r.ok(r.call(api, "msg_read", map[string]any{"file": "page-1"}), "---\nto: shop/api\n")
+	r.refused(r.call(page, "msg_read", map[string]any{"file": "page-1"}), "there is no message page-1 for you")
+}
+
 // Nothing that a caller says makes it another agent.
 func TestSecurity40ACallerWritesInTheNameOfItsLaunch(t *testing.T) {
 	r := startTeam(t)
