@@ -50,7 +50,7 @@ var table = []row{
 	{13, "cmd/internal/cleanup", "bot/restore bot/bell bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site ghsync/mirror" +
 		" internal/durable internal/gitrepo internal/gitrepo/workspace orchestrator orchestrator/session"}, // ends what corrupt sessions have running, as a stop does
 	{13, "cmd/internal/steer", "bot/inbox bot/bell bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site" +
-		" internal/document orchestrator orchestrator/command orchestrator/session orchestrator/story"}, // a command may need a host, or the bot that serves the project
+		" internal/document orchestrator orchestrator/command orchestrator/post orchestrator/postbox orchestrator/session orchestrator/story workflows/message"}, // a command may need a host, or the bot that serves the project
 	{12, "cmd/internal/setup", "bot/account bot/config bot/request cmd/internal/console cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/transport" +
 		" internal/agent internal/durable internal/gitrepo internal/gitrepo/clone"}, // says of logins what doctor finds; writes a workflow only where there is none
 	{12, "cmd/internal/providers", "bot/host cmd/internal/exit cmd/internal/show cmd/internal/site internal/agent internal/document"},                                                                                                                                                                                                                                                // what people ask of the CLIs, out of the package of the commands
@@ -109,7 +109,7 @@ var table = []row{
 	{7, "ghsync/mirror", "ghsync/mirror/comment orchestrator/duty ghsync ghsync/transport ghsync/markdown orchestrator/session orchestrator/story orchestrator internal/durable internal/redact"},
 	{6, "ghsync/mirror/comment", "ghsync/markdown orchestrator/story orchestrator"}, // pure: what the mirror says, apart from how it gets there
 	{7, "orchestrator/mcp", "orchestrator/tools orchestrator/toolset"},
-	{6, "orchestrator/engine", "orchestrator/decide orchestrator/duty orchestrator/postbox orchestrator/session orchestrator/team orchestrator workflows workflows/artifact workflows/message internal/crash"},
+	{6, "orchestrator/engine", "orchestrator/decide orchestrator/duty orchestrator/post orchestrator/postbox orchestrator/session orchestrator/team orchestrator workflows workflows/artifact workflows/message internal/crash"},
 	{6, "orchestrator/tools", "orchestrator/duty orchestrator/post orchestrator/postbox orchestrator/session orchestrator/toolset orchestrator workflows workflows/artifact workflows/message"},
 	{6, "orchestrator/command", "orchestrator/decide orchestrator/duty orchestrator/session orchestrator/story orchestrator"}, // of the terminal and of comments alike
 	{7, "ghsync/pulltext", "ghsync ghsync/markdown orchestrator/story"},                                                       // pure: what a pull request says, apart from how it is opened

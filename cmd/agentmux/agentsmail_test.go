@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,6 +27,9 @@ agents:
     task: page
     steps:
       - expect: "api (build): ` + "`shop/api`" + `"
+      - hear: the title is Shop
+      - submit: {tool: msg_send, with: {to: core/core, type: ask, headline: "Which language?", body: "Go?\n"}}
+      - hear: nobody answered
       - submit: {tool: msg_send, with: {to: api, type: ask, headline: "Which port?", body: "The page needs it.\n"}}
       - hear: it is 8080
       - write: {file: page.txt, text: "8080\n"}
@@ -34,15 +38,15 @@ agents:
     task: api
     steps:
       - hear: The page needs it.
-      - submit: {tool: msg_send, via: cli, args: [msg, send, --to, shop/page, --type, ask-response, --in-reply-to, page-1, --headline, it is 8080, --body, it is 8080]}
+      - submit: {tool: msg_send, via: cli, args: [msg, send, --to, shop/page, --type, ask-response, --in-reply-to, page-2, --headline, it is 8080, --body, it is 8080]}
       - submit: {tool: msg_send, with: {to: nobody, type: task, headline: x, body: x}, refused: true}
       - submit: {tool: msg_send, with: {to: page, type: task, status: blocked, headline: x, body: x}, refused: true}
       - write: {file: api.txt, text: "api\n"}
       - submit: {tool: submit_done}
 `
 
-// Two agents of a run write to each other, by the tool and by its twin, and the person sees what they
-// wrote.
+// Two agents of a run write to each other, by the tool and by its twin, and to the person, who
+// cannot be asked here, writes and sees all of it.
 func TestAgentsWriteToOneAnother(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: mailPlaybook, config: "sandbox: {unsafe_flags: true}\n"})
@@ -53,29 +57,40 @@ func TestAgentsWriteToOneAnother(t *testing.T) {
 		t.Errorf("a table with a mistake: %s", res.err)
 	}
 	r.write(table, `{"mesh":"shop","routing":{"api":{"complete":{"page":"the API is there"}}}}`)
-	if res := r.agentmux("agents", "start", "--yes", "--headless"); res.code != 0 {
-		for _, name := range []string{"1.build.api.1", "1.build.page.1"} {
-			t.Log(r.read(r.session().Dir, "transcripts", name+".log"))
-		}
-		t.Fatal(res.err)
+	b := r.background("agents", "start", "--yes", "--headless")
+	r.atWork("build")
+	if res := r.expect(exit.BadUsage, "msg", "send", "--to", "nobody", "--type", "update", "--headline", "", "--body", "x"); !strings.Contains(res.err, `--to: no agent is called "nobody"`) {
+		t.Errorf("a message to nobody: %s", res.err)
+	}
+	if res := r.expect(exit.Done, "msg", "send", "--to", "page", "--type", "update", "--headline", "the title is Shop", "--body", "So."); !strings.Contains(res.err+res.out, "msg send: done") {
+		t.Errorf("a message to page: %s%s", res.err, res.out)
+	}
+	<-b.ended
+	if code := b.cmd.ProcessState.ExitCode(); code != exit.Done {
+		t.Fatalf("exit code %d: %s", code, b.out.String())
 	}
 	if got := r.git(r.clone, "show", "feature/page:page.txt"); got != "8080" {
 		t.Errorf("feature/page holds %q", got)
 	}
 	var rows []mail.Message
-	if err := json.Unmarshal([]byte(r.expect(exit.Done, "msg", "list", "--session", "shop", "--json").out), &rows); err != nil || len(rows) != 2 {
+	if err := json.Unmarshal([]byte(r.expect(exit.Done, "msg", "list", "--session", "shop", "--json").out), &rows); err != nil || len(rows) != 5 {
 		t.Fatalf("messages %+v, %v", rows, err)
 	}
-	for i, want := range []mail.Message{
-		{Type: "ask", Status: "start", From: "shop/page", To: "shop/api", Headline: "Which port?", ID: "page-1", State: "acked"},
-		{Type: "ask-response", Status: "complete", From: "shop/api", To: "shop/page", Headline: "it is 8080", ID: "api-2", State: "acked"},
-	} {
-		got := rows[i]
-		if got.Type != want.Type || got.Status != want.Status || got.From != want.From || got.To != want.To || got.Headline != want.Headline || got.ID != want.ID || got.State != want.State {
-			t.Errorf("message %+v, want %+v", got, want)
-		}
+	var got []string
+	for _, m := range rows {
+		got = append(got, strings.Join([]string{m.Type, m.Status, m.From, m.To, m.Headline, m.InReplyTo, m.State}, " | "))
 	}
-	if out := r.expect(exit.Done, "msg", "read", "page-1", "--session", "shop").out; !strings.HasSuffix(out, "\n\nThe page needs it.\n") {
+	slices.Sort(got) // they are of one second
+	if want := []string{
+		"ask | start | shop/page | core/core | Which language? |  | acked",
+		"ask | start | shop/page | shop/api | Which port? |  | acked",
+		"ask-response | complete | core/core | shop/page | answer to m2 | page-1 | acked",
+		"ask-response | complete | shop/api | shop/page | it is 8080 | page-2 | acked",
+		"update | start | core/core | shop/page | the title is Shop |  | acked",
+	}; !slices.Equal(got, want) {
+		t.Errorf("messages\n%s", strings.Join(got, "\n"))
+	}
+	if out := r.expect(exit.Done, "msg", "read", "page-2", "--session", "shop").out; !strings.HasSuffix(out, "\n\nThe page needs it.\n") {
 		t.Errorf("read: %s", out)
 	}
 	r.expect(exit.Done, "doctor", "shop")

@@ -101,3 +101,11 @@ func unanswered(r *reducer, seq string) {
 		r.crew.wakeAnswered()
 	}
 }
+
+// ofMessages carries out a command of the person about messages while the session has not ended.
+func ofMessages(r *reducer, do func(*post.Office) string) (refused string) {
+	if r.s.Ended() {
+		return "the session has ended"
+	}
+	return do(&r.mail)
+}

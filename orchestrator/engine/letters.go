@@ -5,6 +5,7 @@ import (
 	"path"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/orchestrator/postbox"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows/message"
@@ -35,6 +36,13 @@ func (o *Options) open(line *orchestrator.Line) {
 		m.Headline, m.Body, letter.Problem = o.Redact(m.Headline), []byte(o.Redact(string(m.Body))), o.Redact(letter.Problem)
 	}
 	line.Letter = &letter
+}
+
+// openSent reads the letter that a command of the person sends.
+func (o *Options) openSent(line *orchestrator.Line) {
+	if p, err := line.Decode(); err == nil && p.Name == post.CommandSend {
+		o.open(line)
+	}
 }
 
 // file keeps the messages that are about to leave the state. What a kill leaves here of a commit that

@@ -69,9 +69,12 @@ func (l *loop) batch(ctx context.Context, kind string, lines []orchestrator.Line
 	b := batch{state: l.st}
 	for len(lines) > 0 && b.inputs < maxBatch {
 		line := &lines[0]
-		if kind == orchestrator.InMessage {
+		switch kind {
+		case orchestrator.InMessage:
 			l.prepare(line)
 			l.open(line)
+		case orchestrator.InCommand:
+			l.openSent(line)
 		}
 		if kind == orchestrator.InTool {
 			l.prepare(line)

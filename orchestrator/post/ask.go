@@ -21,7 +21,7 @@ func Asks(def *workflows.Definition, s *orchestrator.State, key orchestrator.Age
 // held reports whether a message waits until its reader has the answer to an ask of its own: what
 // other agents write does, but for answers.
 func held(m orchestrator.Message) bool {
-	return m.By != "" && m.Type != message.AskResponse && m.Type != message.TaskComplete
+	return m.By != "" && m.By != byPerson && m.Type != message.AskResponse && m.Type != message.TaskComplete
 }
 
 // Deadlock returns the agents that would wait for one another in a circle if from put an ask to to,
