@@ -95,3 +95,49 @@ func TestAgentsWriteToOneAnother(t *testing.T) {
 	}
 	r.expect(exit.Done, "doctor", "shop")
 }
+
+// talkPlaybook is a conversation of two agents alone.
+const talkPlaybook = `version: 1
+agents:
+  - role: build
+    task: page
+    steps:
+      - submit: {tool: msg_send, with: {to: api, type: ask, headline: "Which port?", body: "The page needs it.\n"}}
+      - hear: it is 8080
+      - submit: {tool: msg_send, with: {to: api, type: update, headline: thank you, body: "The page is on its way.\n"}}
+      - write: {file: page.txt, text: "8080\n"}
+      - submit: {tool: submit_done}
+  - role: build
+    task: api
+    steps:
+      - hear: The page needs it.
+      - submit: {tool: msg_send, with: {to: page, type: ask-response, in_reply_to: page-1, headline: it is 8080, body: it is 8080}}
+      - hear: on its way
+      - write: {file: api.txt, text: "api\n"}
+      - submit: {tool: submit_done}
+`
+
+// What agents write while the host is dead, and what it had taken before, is delivered by the next
+// one, each message once.
+func TestMessagesOutliveAKilledHost(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a run for a moment")
+	}
+	r := newRig(t, rigOptions{playbook: talkPlaybook, config: "sandbox: {unsafe_flags: true}\n"})
+	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), mailFile)
+	r.killAfter(9, "agents", "start", "--yes", "--headless")
+	if res := r.agentmux("agents", "start", "--yes", "--headless"); res.code != exit.Done && !strings.Contains(res.err, "every agent has a marker") {
+		t.Fatalf("exit %d\n%s%s", res.code, res.out, res.err)
+	}
+	var rows []mail.Message
+	if err := json.Unmarshal([]byte(r.expect(exit.Done, "msg", "list", "--session", "shop", "--json").out), &rows); err != nil || len(rows) != 3 {
+		t.Fatalf("messages %+v, %v", rows, err)
+	}
+	for _, m := range rows {
+		if m.State != "acked" {
+			t.Errorf("message %+v", m)
+		}
+	}
+	r.expect(exit.Done, "doctor", "shop")
+}
