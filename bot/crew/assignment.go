@@ -2,6 +2,8 @@ package crew
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
@@ -47,6 +49,7 @@ func assignment(team *agents.Team, name string, s *orchestrator.State) string {
 	}
 	lines(&b, "Other agents of this run, with the addresses by which you can write to them:", others)
 	b.WriteString(writing)
+	lines(&b, "By the table of this run you may send, and nothing else but answers:", routes(s, name))
 	return b.String()
 }
 
@@ -55,6 +58,18 @@ const writing = "\nWrite to another agent with `msg_send` (as a command: `agentm
 	"`core/core`. `type` says what you expect: `ask` wants an answer, which comes as a message; `ask-response` with the `in_reply_to`\n" +
 	"of an ask answers it; `task` gives work and `task-complete` tells that it is done; `update` only tells. A message moves nobody's\n" +
 	"task: what you were given above stays yours. Write when another agent has to know or decide something, not to report progress.\n"
+
+// routes lists what the table of the run lets an agent send; none if it is not in the table.
+func routes(s *orchestrator.State, name string) []string {
+	var list []string
+	rows := s.Settings.Msg.Rows[name]
+	for _, status := range slices.Sorted(maps.Keys(rows)) {
+		for _, to := range slices.Sorted(maps.Keys(rows[status])) {
+			list = append(list, fmt.Sprintf("status `%s` to %s: %s", status, to, rows[status][to]))
+		}
+	}
+	return list
+}
 
 func paths(b *strings.Builder, title string, list []string) {
 	quoted := make([]string, len(list))

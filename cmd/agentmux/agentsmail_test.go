@@ -37,6 +37,7 @@ agents:
   - role: build
     task: api
     steps:
+      - expect: "status ` + "`complete`" + ` to page: the API is there"
       - hear: The page needs it.
       - submit: {tool: msg_send, via: cli, args: [msg, send, --to, shop/page, --type, ask-response, --in-reply-to, page-2, --headline, it is 8080, --body, it is 8080]}
       - submit: {tool: msg_send, with: {to: nobody, type: task, headline: x, body: x}, refused: true}
