@@ -123,8 +123,10 @@ var protocolCases = map[string]string{
 	"M7": "However an agent of a diamond fails, exactly those that depend on it are blocked, and the rest is done.",
 
 	"T1": "Names of each generation and each type, between agents whose names hold dashes, are read right or said to be ambiguous.",
+	"T2": "Messages of one second, with stamps out of order and over a new year are delivered in the order of their lines, each once.",
+	"T3": "A file that is not a message is rejected, and its writer is told why.",
 	"T4": "A message of low priority is passed over ten times by others, then it is the next.",
 	"T5": "An ask that is not answered in time, or that would close a circle of agents that wait for one another, gets an answer that says so; an ask to the person is a question.",
 	"T6": "A message that the table of the run does not allow is rejected with what it allows; one that would go round a circle a fourth time is a question to the person.",
-	"T7": "A delivery that was refused is tried again; of one that may have arrived the text is not typed again.",
+	"T7": "A delivery that was refused is tried again; of one that may have arrived the text is not typed again; what its reader never got is an orphan.",
 }

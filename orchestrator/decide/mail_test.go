@@ -235,3 +235,62 @@ func TestProtocolT4AMessageOfLowPriorityIsPassedOverTenTimes(t *testing.T) {
 		t.Errorf("%d were delivered before it", at)
 	}
 }
+
+// Stamps decide nothing: the order is that of the lines, over a new year and a change of the clock, too.
+func TestProtocolT2StampsDecideNothing(t *testing.T) {
+	m := newTeam(t, pair, nil)
+	for n, at := range []time.Time{
+		time.Date(2026, 12, 31, 23, 59, 59, 0, time.UTC), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), {},
+	} {
+		m.posts("api", letter("shop/api", "shop/page", message.Message{Headline: fmt.Sprint("n", n), At: at}))
+	}
+	var order []string
+	for _, e := range m.events {
+		if d, ok := e.Data.(orchestrator.MsgDeliveredRecord); ok {
+			order = append(order, m.headline(d.Seq))
+		}
+	}
+	if got := strings.Join(order, " "); got != "n0 n1 n2 n3" {
+		t.Errorf("delivered %s", got)
+	}
+}
+
+// A file that is not a message is rejected, and its writer is told why.
+func TestProtocolT3AFileThatIsNotAMessageIsRejected(t *testing.T) {
+	for _, problem := range []string{"to: required key missing", "not valid YAML: did not find expected ','", "the keys have no end: expected another line ---"} {
+		m := newTeam(t, pair, nil)
+		m.posts("api", &message.Letter{SHA256: "sum", Problem: problem})
+		if got := m.s.Messages[0]; got.State != orchestrator.MessageFailed || string(got.Reason) != problem {
+			t.Errorf("message %+v", got)
+		}
+		if got := m.mail("rejected: 1.md"); got.To != "shop/api" || got.Type != message.Update || got.State != orchestrator.MessageDelivered {
+			t.Errorf("rejection %+v", got)
+		}
+	}
+}
+
+// What its reader did not get until the end is an orphan, and the name of its file says so.
+func TestProtocolT7AMessageThatNobodyGotIsAnOrphan(t *testing.T) {
+	m := newTeam(t, pair, nil)
+	m.posts("api", letter("shop/api", "core/core", message.Message{Headline: "shown"}))
+	m.result = func(e orchestrator.Effect) orchestrator.Result {
+		switch e.Type {
+		case orchestrator.EffDeliver:
+			return orchestrator.Result{Delivery: orchestrator.DeliveryRefused}
+		case orchestrator.EffCommit:
+			return orchestrator.Result{Commit: "c-" + e.Args.Task, Tree: e.Args.Tree, Parent: e.Args.Base}
+		}
+		return orchestrator.Result{}
+	}
+	m.posts("api", letter("shop/api", "shop/page", message.Message{Headline: "late"}))
+	for _, name := range []string{"api", "page", "look"} {
+		m.submits(name)
+	}
+	m.phase(orchestrator.PhaseDone)
+	if got := m.mail("late"); got.State != orchestrator.MessageOrphan || got.File != "msgs/2-orphan.md" {
+		t.Errorf("message %+v", got)
+	}
+	if e := m.effects(orchestrator.EffOrphan); len(e) != 1 || !slices.Equal(e[0].Args.Paths, []string{"msgs/2.md"}) {
+		t.Errorf("effects %+v", e)
+	}
+}
