@@ -50,7 +50,7 @@ var table = []row{
 	{13, "cmd/internal/cleanup", "bot/restore bot/bell bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site ghsync/mirror" +
 		" internal/durable internal/gitrepo internal/gitrepo/workspace orchestrator orchestrator/session"}, // ends what corrupt sessions have running, as a stop does
 	{13, "cmd/internal/steer", "bot/inbox bot/bell bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site" +
-		" internal/document orchestrator orchestrator/command orchestrator/session orchestrator/story workflows/agents"}, // a command may need a host, or the bot that serves the project
+		" internal/document orchestrator orchestrator/command orchestrator/post orchestrator/postbox orchestrator/session orchestrator/story workflows/agents workflows/message"}, // a command may need a host, or the bot that serves the project
 	{12, "cmd/internal/setup", "bot/account bot/config bot/request cmd/internal/console cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/transport" +
 		" internal/agent internal/durable internal/gitrepo internal/gitrepo/clone"}, // says of logins what doctor finds; writes a workflow only where there is none
 	{12, "cmd/internal/providers", "bot/host cmd/internal/exit cmd/internal/show cmd/internal/site internal/agent internal/document"},                                                                                                                                                                                                                                                                      // what people ask of the CLIs, out of the package of the commands
@@ -68,10 +68,11 @@ var table = []row{
 	{9, "cmd/internal/hostlog", "cmd/internal/console orchestrator/session"},                     // tells the person warnings, and appends to the session's log
 	{7, "bot/account", "bot/config ghsync ghsync/installation ghsync/transport internal/redact"}, // below the host, which acts as what it names
 	{8, "cmd/internal/console", "cmd/internal/exit cmd/internal/monitor/paint internal/redact"},  // an unanswered question ends with an exit code
-	{7, "cmd/internal/exit", "orchestrator/session orchestrator/session/register"},               // errors of the session have codes of their own
-	{9, "cmd/internal/play", "orchestrator/mcp internal/document"},                               // a playbook is a document, its calls go through the tool server
-	{9, "cmd/internal/demo", "internal/document ghsync/fakehub tmux"},                            // drives the built program from outside, against a GitHub in a process of its own; ends the tmux servers that an interrupted bot leaves
-	{8, "bot/request", "bot/gate ghsync ghsync/transport orchestrator orchestrator/session"},     // below the host, which prepares what it judged; the rules are those of the gate
+	{0, "cmd/internal/pages", ""}, // text and files: the commands, which cobra has, are told to it
+	{7, "cmd/internal/exit", "orchestrator/session orchestrator/session/register"},           // errors of the session have codes of their own
+	{9, "cmd/internal/play", "orchestrator/mcp internal/document"},                           // a playbook is a document, its calls go through the tool server
+	{9, "cmd/internal/demo", "internal/document ghsync/fakehub tmux"},                        // drives the built program from outside, against a GitHub in a process of its own; ends the tmux servers that an interrupted bot leaves
+	{8, "bot/request", "bot/gate ghsync ghsync/transport orchestrator orchestrator/session"}, // below the host, which prepares what it judged; the rules are those of the gate
 	{9, "bot/ear", "bot/config bot/gate bot/journal ghsync ghsync/mirror ghsync/transport internal/crash internal/document internal/sanitize" +
 		" orchestrator orchestrator/command orchestrator/duty orchestrator/session orchestrator/story workflows"}, // beside the host, which it does not know: who runs sessions is its owner
 	{8, "bot/journal", "bot/gate internal/durable"},                                                                   // what the gate decided is remembered in its words
@@ -90,13 +91,13 @@ var table = []row{
 	{9, "bot/queue", "bot/config bot/gate bot/ticket ghsync/mirror/comment"},                                                         // slots and turns alone: what begins with a slot it does not know
 	{8, "bot/ticket", "bot/gate ghsync internal/durable orchestrator/session"},                                                       // a request in the words of the gate, by the name of a session
 	{9, "bot/host", "bot/display bot/material bot/notice orchestrator/story bot/inbox bot/checkpoint bot/claim bot/restore bot/crew bot/work bot/rehearsal bot/project bot/place bot/config ghsync ghsync/pulltext ghsync/mirror ghsync/transport tmux orchestrator/decide orchestrator/duty orchestrator/engine" +
-		" orchestrator/session orchestrator/session/register orchestrator/watch orchestrator workflows workflows/prompt internal/agent internal/agent/process internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/redact bot/roster workflows/agents" +
+		" orchestrator/session orchestrator/session/register orchestrator/watch orchestrator workflows workflows/prompt internal/agent internal/agent/process internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/redact bot/roster workflows/agents workflows/message" +
 		" internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
-	{8, "bot/crew", "bot/transcript bot/project bot/place bot/config tmux orchestrator/duty orchestrator/engine orchestrator/session orchestrator/story orchestrator/toolset orchestrator" +
+	{8, "bot/crew", "bot/transcript bot/project bot/place bot/config tmux orchestrator/duty orchestrator/engine orchestrator/post orchestrator/session orchestrator/story orchestrator/toolset orchestrator" +
 		" workflows workflows/agents workflows/artifact workflows/prompt internal/agent internal/agent/process internal/agent/signal internal/command internal/crash internal/redact"}, // no git: what it needs of the work it declares
 	{8, "bot/work", "bot/checkpoint bot/material bot/project bot/spares bot/place bot/config ghsync ghsync/pulltext ghsync/transport ghsync/markdown orchestrator/decide orchestrator/duty orchestrator/engine orchestrator/session orchestrator/session/register" +
 		" orchestrator workflows workflows/agents workflows/artifact internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/outgate internal/crash internal/redact"}, // no panes, no programs of agents
-	{8, "bot/roster", "bot/project internal/durable internal/gitrepo internal/gitrepo/clone orchestrator/duty orchestrator/session orchestrator/session/register orchestrator/team orchestrator workflows/agents"}, // what only a run of an agents file has: the host, which runs every session, calls it
+	{8, "bot/roster", "bot/project internal/durable internal/gitrepo internal/gitrepo/clone orchestrator/duty orchestrator/session orchestrator/session/register orchestrator/team orchestrator workflows/agents workflows/message"}, // what only a run of an agents file has: the host, which runs every session, calls it
 	{3, "bot/notice", "internal/command orchestrator workflows/agents"}, // a desktop, and two states to compare: no session, no pane
 	{8, "bot/display", "ghsync/mirror ghsync/transport orchestrator"},   // mirrors run beside an engine, which knows none of them
 	{8, "bot/rehearsal", "ghsync ghsync/markdown ghsync/mirror ghsync/transport orchestrator/decide orchestrator/duty orchestrator/session orchestrator/toolset orchestrator workflows workflows/artifact"}, // what a true run would do it is told through an interface
@@ -114,30 +115,31 @@ var table = []row{
 	{7, "ghsync/mirror", "ghsync/mirror/comment orchestrator/duty ghsync ghsync/transport ghsync/markdown orchestrator/session orchestrator/story orchestrator internal/durable internal/redact"},
 	{6, "ghsync/mirror/comment", "ghsync/markdown orchestrator/story orchestrator"}, // pure: what the mirror says, apart from how it gets there
 	{7, "orchestrator/mcp", "orchestrator/tools orchestrator/toolset"},
-	{6, "orchestrator/engine", "orchestrator/decide orchestrator/duty orchestrator/session orchestrator/team orchestrator workflows workflows/artifact internal/crash"},
-	{6, "orchestrator/tools", "orchestrator/duty orchestrator/session orchestrator/toolset orchestrator workflows workflows/artifact"},
+	{6, "orchestrator/engine", "orchestrator/decide orchestrator/duty orchestrator/post orchestrator/postbox orchestrator/session orchestrator/team orchestrator workflows workflows/artifact workflows/message internal/crash"},
+	{6, "orchestrator/tools", "orchestrator/duty orchestrator/post orchestrator/postbox orchestrator/session orchestrator/toolset orchestrator workflows workflows/artifact workflows/message"},
 	{6, "orchestrator/command", "orchestrator/decide orchestrator/duty orchestrator/session orchestrator/story orchestrator"}, // of the terminal and of comments alike
 	{7, "ghsync/pulltext", "ghsync ghsync/markdown orchestrator/story"},                                                       // pure: what a pull request says, apart from how it is opened
 	{7, "ghsync/feedback", "ghsync internal/sanitize"},                                                                        // reads of one caller, apart from what every session needs of GitHub
 	{6, "ghsync", "ghsync/joblog ghsync/transport ghsync/markdown internal/redact internal/sanitize internal/crash"},
 	{6, "orchestrator/session/register", "orchestrator/session orchestrator internal/durable"}, // of all projects of a machine, while a session knows itself alone
 	{5, "orchestrator/session", "orchestrator/decide orchestrator/duty orchestrator/invariant orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact internal/durable internal/crash"},
-	{5, "orchestrator/story", "orchestrator workflows/agents"}, // one place says why, what is owed and what is next; status, monitor and mirror read it
-	{3, "orchestrator/decide/fault", "orchestrator"},           // apart from the reducer: records compared with records, no state
-	{3, "orchestrator/decide/ending", "orchestrator"},          // as fault: reports in words
-	{3, "orchestrator/decide/letter", "orchestrator"},          // as fault: messages as files
-	{4, "orchestrator/decide", "orchestrator/decide/ending orchestrator/decide/fault orchestrator/decide/letter orchestrator/team orchestrator/duty orchestrator/invariant orchestrator/move orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/agents workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
+	{5, "orchestrator/story", "orchestrator workflows/agents"},                     // one place says why, what is owed and what is next; status, monitor and mirror read it
+	{3, "orchestrator/decide/fault", "orchestrator"},                               // apart from the reducer: records compared with records, no state
+	{3, "orchestrator/decide/ending", "orchestrator"},                              // as fault: reports in words
+	{3, "orchestrator/postbox", "internal/durable orchestrator workflows/message"}, // files alone: the writer is a tool, the reader the engine
+	{3, "orchestrator/post", "orchestrator workflows workflows/message"},           // as team: what becomes of a message is decided apart from the phases, and tools ask who has mail
+	{4, "orchestrator/decide", "orchestrator/decide/ending orchestrator/decide/fault orchestrator/post orchestrator/team orchestrator/duty orchestrator/invariant orchestrator/move orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/agents workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
 	{3, "orchestrator/upgrade", "orchestrator workflows workflows/artifact"},
 	{3, "orchestrator/invariant", "orchestrator workflows"},
-	{3, "orchestrator/folder", "orchestrator workflows/message"},                                                // files alone, with what the state says of them: a directory outside of every session has them, too
+	{4, "orchestrator/folder", "orchestrator orchestrator/postbox workflows/message"},                           // files alone, with what the state says of them: a directory outside of every session has them, too
 	{3, "orchestrator/move", "orchestrator"},                                                                    // where things are, apart from what is done next
 	{3, "orchestrator/duty", "orchestrator/toolset orchestrator workflows workflows/artifact workflows/agents"}, // below the reducer: tools and host judge by the same names and rules
-	{2, "orchestrator", "orchestrator/seal workflows workflows/artifact internal/lenient workflows/agents"},
+	{2, "orchestrator", "orchestrator/seal workflows workflows/artifact internal/lenient workflows/agents workflows/message"},
 	{3, "orchestrator/team", "orchestrator workflows workflows/agents"}, // apart from the reducer, whose sizes may only fall: what becomes of an agent of an agents file is one table
 	{0, "internal/lenient", ""},
 	{0, "orchestrator/seal", ""}, // of bytes, whatever they say
 	{3, "bot/config", "workflows internal/agent internal/document"},
-	{2, "orchestrator/toolset", "workflows workflows/artifact"},                                     // below duty, which judges calls by the table; a row knows definitions and no state
+	{2, "orchestrator/toolset", "workflows workflows/artifact workflows/message"},                   // below duty, which judges calls by the table; a row knows definitions and no state
 	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize internal/document"}, // sanitize folds names that look alike; the table of paths is a document
 	{2, "ghsync/joblog", "ghsync/transport"},                                                        // apart from transport: what speaks with another host has no way to a token
 	{2, "ghsync/installation", "ghsync/transport internal/redact"},                                  // of an App: the transport keeps its tokens, and knows no key

@@ -39,6 +39,7 @@ var securityCases = map[int]string{
 	36: "Settings of the user, the machine or the checkout reach no git call of ours.",
 	37: "A checkpoint from the server is refused, with all that is wrong named, unless its names, sizes, kinds and digests are right and it is of the session and the issue that were asked for.",
 	38: "What a text in the log of a job says is no command to the runner.",
+	40: "The sender of a message is the agent of the launch that wrote it, whatever a parameter, its file or a line of the index says; what was changed afterwards is not delivered.",
 }
 
 // securityAlso are tests that carry a case under another name.

@@ -19,7 +19,7 @@ func (s *State) Clone() *State {
 	c.ActiveReviews, c.ReviewResults = maps.Clone(s.ActiveReviews), maps.Clone(s.ReviewResults)
 	c.Agents, c.Leaving, c.Workspaces, c.Team = maps.Clone(s.Agents), maps.Clone(s.Leaving), maps.Clone(s.Workspaces), maps.Clone(s.Team)
 	c.Messages, c.Unknown, c.Warnings = slices.Clone(s.Messages), maps.Clone(s.Unknown), slices.Clone(s.Warnings)
-	c.Questions = slices.Clone(s.Questions)
+	c.Questions, c.Settings.Msg.Rows = slices.Clone(s.Questions), s.Settings.Msg.Rows.Clone()
 	for i := range c.Questions {
 		c.Questions[i].Options = slices.Clone(c.Questions[i].Options)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentmux/agentmux/internal/lenient"
 	"github.com/agentmux/agentmux/workflows/artifact"
+	"github.com/agentmux/agentmux/workflows/message"
 )
 
 // Kinds of inputs.
@@ -14,6 +15,7 @@ const (
 	InOwed         = "owed"          // second half of a resume: unread lines were applied
 	InCommand      = "command"       // a line of commands.jsonl, or a signal
 	InTool         = "tool"          // a line of tool_events.jsonl
+	InMessage      = "message"       // a line of the index of messages
 	InObserve      = "observe"       // level: a file a phase waits for is there
 	InAgent        = "agent"         // level: the condition of a launch
 	InTimer        = "timer"         // level: a deadline passed
@@ -103,6 +105,8 @@ type Line struct {
 	// Artifacts belong to the calls that Attribute finds, where these are several.
 	Artifacts []*Artifact `json:"artifacts,omitempty"`
 	Signal    string      `json:"signal,omitempty"` // the host was told to end; no line at all
+
+	Letter *message.Letter `json:"letter,omitempty"` // the file that a line of the index names
 
 	Signed []byte `json:"-"`                // what MAC is of
 	MAC    []byte `json:"-"`                // nil in a line made by hand

@@ -12,14 +12,11 @@ const FixTask = "fix"
 // CoordinatorPerson is the address of the person in messages.
 const CoordinatorPerson = "core/core"
 
-// madeWithIdentity is the length of an identity that the session was made with. A session of an
-// older version was given a shorter one afterwards, when it was known by its name already.
-const madeWithIdentity = 16
-
 // PublicID is what a session is known by on the server: its name, and what tells it from
-// another one of that name in another clone.
+// another one of that name in another clone. A session of an older version was given a shorter
+// identity afterwards, when it was known by its name already.
 func PublicID(name, identity string) string {
-	if len(identity) != madeWithIdentity {
+	if len(identity) != 16 {
 		return name
 	}
 	return name + "-" + identity

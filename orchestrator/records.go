@@ -342,23 +342,20 @@ type MessageRecord struct {
 	To       string `json:"to"`
 }
 
-// MsgQueuedRecord tells of a message to be delivered.
-type MsgQueuedRecord MessageRecord
-
-// MsgDeliveredRecord tells that an agent was given a message.
-type MsgDeliveredRecord MessageRecord
-
-// MsgAckedRecord tells that an agent read a message.
-type MsgAckedRecord MessageRecord
-
-// MsgExpiredRecord tells that a message came too late.
-type MsgExpiredRecord MessageRecord
-
-// MsgFailedRecord tells that a message was given up.
-type MsgFailedRecord MessageRecord
-
-// MsgOrphanedRecord tells that the session ended before a message arrived.
-type MsgOrphanedRecord MessageRecord
+type (
+	// MsgQueuedRecord tells of a message to be delivered.
+	MsgQueuedRecord MessageRecord
+	// MsgDeliveredRecord tells that an agent was given a message.
+	MsgDeliveredRecord MessageRecord
+	// MsgAckedRecord tells that an agent read a message.
+	MsgAckedRecord MessageRecord
+	// MsgExpiredRecord tells that a message came too late.
+	MsgExpiredRecord MessageRecord
+	// MsgFailedRecord tells that a message was given up.
+	MsgFailedRecord MessageRecord
+	// MsgOrphanedRecord tells that the session ended before a message arrived.
+	MsgOrphanedRecord MessageRecord
+)
 
 // CommitCreatedRecord tells of the commit of a round.
 type CommitCreatedRecord struct {

@@ -66,6 +66,8 @@ type State struct {
 	Counters      map[string]Counter `json:"counters"`
 	Seen          map[string]string  `json:"seen"`
 	Messages      []Message          `json:"messages"`
+	MessageSeq    int                `json:"message_seq,omitempty"` // of the last one
+	MessageCursor Cursor             `json:"message_cursor,omitzero"`
 	Integrated    Integrated         `json:"integrated"`
 
 	InterruptedPhase Optional `json:"interrupted_phase"`
@@ -347,6 +349,8 @@ type Message struct {
 	From        string   `json:"from"`
 	Type        string   `json:"type"`
 	Headline    string   `json:"headline,omitempty"`
+	ID          string   `json:"id,omitempty"`          // its msg-id, if the session did not write it
+	By          Launch   `json:"by,omitempty"`          // the launch that wrote it; "" = the session
 	InReplyTo   string   `json:"in_reply_to,omitempty"` // the question it answers
 	Priority    string   `json:"priority"`
 	Deadline    Time     `json:"deadline"`
@@ -355,7 +359,9 @@ type Message struct {
 	NextAt      Time     `json:"next_at"`
 	DeliveredAt Time     `json:"delivered_at"`
 	AckedAt     Time     `json:"acked_at"`
-	Again       bool     `json:"again,omitempty"` // delivered once more because it was not acknowledged
+	Again       bool     `json:"again,omitempty"`  // delivered once more because it was not acknowledged
+	Open        bool     `json:"open,omitempty"`   // an ask that waits for its answer
+	Passed      int      `json:"passed,omitempty"` // how often a later one was delivered before it
 	Reason      Optional `json:"reason"`
 }
 

@@ -133,19 +133,9 @@ func NewState() *State {
 // need no checks.
 func (s *State) fill() {
 	for _, list := range []*[]string{&s.CompletedSubplans, &s.ActivePlanIDs, &s.CompletedGroups, &s.RecentIDs, &s.Nominations} {
-		if *list == nil {
-			*list = []string{}
-		}
+		*list = listed(*list)
 	}
-	if s.Pending == nil {
-		s.Pending = []Effect{}
-	}
-	if s.Messages == nil {
-		s.Messages = []Message{}
-	}
-	if s.Questions == nil {
-		s.Questions = []Question{}
-	}
+	s.Pending, s.Messages, s.Questions = listed(s.Pending), listed(s.Messages), listed(s.Questions)
 	s.Deadlines = Filled(s.Deadlines)
 	s.Counters = Filled(s.Counters)
 	s.Seen = Filled(s.Seen)
@@ -158,6 +148,8 @@ func (s *State) fill() {
 	s.Workspaces = Filled(s.Workspaces)
 	s.Team = Filled(s.Team)
 }
+
+func listed[T any](list []T) []T { return append([]T{}, list...) }
 
 // Filled is m, or an empty map in place of nil.
 func Filled[K comparable, V any](m map[K]V) map[K]V {
@@ -202,7 +194,7 @@ func fullState() *State {
 	s := NewState()
 	yes := true
 	s.GHAvailable, s.IssueNumber, s.AwaitingSummary, s.Mirror = &yes, 1, true, true
-	s.Identity, s.Noted = "0", "0"
+	s.Identity, s.Noted, s.MessageSeq, s.MessageCursor.Seq = "0", "0", 1, 1
 	s.ResearchTasks = map[string]string{"a": "b"}
 	s.WebResearchTasks = s.ResearchTasks
 	s.Conflicts = map[string][]string{"1": {"a"}}

@@ -2,10 +2,14 @@ package crew
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/post"
+	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/agents"
 )
 
@@ -46,11 +50,31 @@ func assignment(team *agents.Team, name, issue string, s *orchestrator.State) st
 	var others []string
 	for i := range team.Agents {
 		if o := &team.Agents[i]; o.Name != name {
-			others = append(others, fmt.Sprintf("%s (%s)", o.Name, o.Role))
+			others = append(others, fmt.Sprintf("%s (%s): `%s`", o.Name, o.Role, post.Address(&workflows.Definition{Team: team}, duty.TeamKey(o))))
 		}
 	}
-	lines(&b, "Other agents of this run:", others)
+	lines(&b, "Other agents of this run, with the addresses by which you can write to them:", others)
+	b.WriteString(writing)
+	lines(&b, "By the table of this run you may send, and nothing else but answers:", routes(s, name))
 	return b.String()
+}
+
+// writing is what an agent is told of messages that it sends itself.
+const writing = "\nWrite to another agent with `msg_send` (as a command: `agentmux msg send`), and to the person who started this run as\n" +
+	"`core/core`. `type` says what you expect: `ask` wants an answer, which comes as a message; `ask-response` with the `in_reply_to`\n" +
+	"of an ask answers it; `task` gives work and `task-complete` tells that it is done; `update` only tells. A message moves nobody's\n" +
+	"task: what you were given above stays yours. Write when another agent has to know or decide something, not to report progress.\n"
+
+// routes lists what the table of the run lets an agent send; none if it is not in the table.
+func routes(s *orchestrator.State, name string) []string {
+	var list []string
+	rows := s.Settings.Msg.Rows[name]
+	for _, status := range slices.Sorted(maps.Keys(rows)) {
+		for _, to := range slices.Sorted(maps.Keys(rows[status])) {
+			list = append(list, fmt.Sprintf("status `%s` to %s: %s", status, to, rows[status][to]))
+		}
+	}
+	return list
 }
 
 func paths(b *strings.Builder, title string, list []string) {

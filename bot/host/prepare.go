@@ -21,6 +21,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/session/register"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/message"
 )
 
 // PrepareSpec says what session to make.
@@ -41,7 +42,8 @@ type PrepareSpec struct {
 	// Issues are the texts of those that agents of the file work for, by name.
 	Issues map[string]*ghsync.Snapshot
 	// Tips are the commits at which agents of the file begin whose branches are there, by name.
-	Tips map[string]string
+	Tips   map[string]string
+	Routes message.Rows // which of them may write what to whom; none = all to all
 
 	ProductManager bool
 	Interactive    bool
@@ -180,6 +182,7 @@ func (h *Host) firstState(spec PrepareSpec, def *workflows.Definition) orchestra
 		Trigger: orchestrator.Optional(spec.Trigger), Interactive: spec.Interactive, Mirror: spec.Mirror,
 		Settings: h.settings(spec.Config, spec.Interactive || spec.Snapshot != nil && !spec.Locked), Identity: spec.Identity,
 	}
+	s.Settings.Msg.Rows = spec.Routes
 	if spec.Project.GitHub {
 		s.Repo = orchestrator.Optional(spec.Project.Repo.String())
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/workflows/message"
 )
 
 // Settings returns what a session keeps of the configuration. reachable reports whether a
@@ -31,7 +32,8 @@ func Settings(c *config.Config, reachable bool) orchestrator.Settings {
 		Ready:               c.GitHub.Ready,
 		Reachable:           reachable,
 		AckTimeout:          orchestrator.Duration(c.Msg.AckTimeout),
-		CheckpointEvery:     orchestrator.Duration(c.Checkpoint.Every),
+		AskTimeout:          orchestrator.Duration(c.Msg.AskTimeout), Msg: message.Rules{Warn: c.Msg.Routing == "warn", Max: c.Msg.MaxIterations},
+		CheckpointEvery: orchestrator.Duration(c.Checkpoint.Every),
 	}
 }
 

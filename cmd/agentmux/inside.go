@@ -11,7 +11,7 @@ import (
 
 // forPeople are the commands, besides those that steer, that an agent may not use: with them it
 // would decide about its own session or another one.
-var forPeople = []string{"resume", "clean", "attach", "monitor", "session run"}
+var forPeople = []string{"msg ack", "msg retry", "resume", "clean", "attach", "monitor", "session run"}
 
 // refuseAgents refuses a command of a person that an agent has started. An agent has commands of its
 // own, and those identify it.
@@ -20,12 +20,16 @@ func refuseAgents(cmd *cobra.Command) error {
 	if cmd.GroupID != groupSteer && !slices.Contains(forPeople, name) {
 		return nil
 	}
-	pid, inside := process.Inside()
-	if !inside {
-		return nil
+	return refuseInside(name)
+}
+
+// refuseInside refuses what only a person may do, if an agent has started this process.
+func refuseInside(name string) error {
+	if pid, inside := process.Inside(); inside {
+		return exit.Usage(fmt.Errorf("%s is for a person: process %d, from which it was started, belongs to an agent; "+
+			"type it in a terminal of your own. An agent has agentmux submit, ask and report", name, pid))
 	}
-	return exit.Usage(fmt.Errorf("%s is for a person: process %d, from which it was started, belongs to an agent; "+
-		"type it in a terminal of your own. An agent has agentmux submit, ask and report", name, pid))
+	return nil
 }
 
 // commandName is the command without the name of the program.

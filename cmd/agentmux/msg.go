@@ -4,9 +4,14 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/mail"
+	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/cmd/internal/steer"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/spf13/cobra"
 )
 
@@ -23,6 +28,9 @@ an agent's pane, list and read are the agent's tools, and show it what it was se
 		case "list":
 			cmd.Short, cmd.Example = "List messages, oldest first", "  agentmux msg list --errors\n  agentmux msg list --dir ../shop --json\n"+cmd.Example
 			forPerson(cmd, mail.FilterFlags(), func(cmd *cobra.Command, o mail.Options, _ []string) error { return mail.List(cmd.Context(), a, o) })
+		case "send":
+			cmd.Short, cmd.Example = "Send a message to an agent", "  agentmux msg send --to api --type update --headline 'The port is 8080' --body '8080, also in tests.'\n"+cmd.Example
+			sendsForPerson(a, cmd)
 		case "read":
 			cmd.Short, cmd.Long = "Show one message", "Shows a message, named by its msg-id or by its file. An agent that reads one confirms it."
 			cmd.Example = "  agentmux msg read ask-timeouts-001\n" + cmd.Example
@@ -42,7 +50,31 @@ an agent's pane, list and read are the agent's tools, and show it what it was se
 		RunE: func(cmd *cobra.Command, _ []string) error { return mail.Stats(cmd.Context(), a, counted) },
 	})
 	stats.Flags().AddGoFlagSet(mail.Flags(&counted, "dir", "session", "json"))
-	msg.AddCommand(follow, stats)
+	msg.AddCommand(follow, stats, newMsgCmd(a, post.CommandAck, "Note that a message was read"), newMsgCmd(a, post.CommandRetry, "Deliver a message again that did not arrive"))
+}
+
+// newMsgCmd makes a command of the person about one message.
+func newMsgCmd(a *app, name, short string) *cobra.Command {
+	var session string
+	cmd := example("agentmux "+name+" page-1", &cobra.Command{Use: strings.TrimPrefix(name, "msg ") + " FILE", Short: short, Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
+		return steer.Give(cmd.Context(), a, session, site.Live, orchestrator.Payload{Name: name, File: args[0]})
+	}})
+	sessionFlag(cmd, &session)
+	return cmd
+}
+
+// sendsForPerson lets the command of an agent serve a person where no agent is named.
+func sendsForPerson(a *app, cmd *cobra.Command) {
+	flags, agents := cmd.Flags(), cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if slices.ContainsFunc([]string{"role", "task", "launch"}, flags.Changed) || os.Getenv("AGENTMUX_LAUNCH") != "" {
+			return agents(cmd, args)
+		}
+		if err := refuseInside("msg send without its launch"); err != nil {
+			return err
+		}
+		return steer.Write(cmd.Context(), a, func(flag string) string { return flags.Lookup(flag).Value.String() })
+	}
 }
 
 // forPerson lets a command of an agent serve a person where no agent is named, with --dir and

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide/letter"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -82,14 +81,6 @@ func (c *clock) rearm() {
 	for _, q := range c.s.Questions {
 		if q.Open() && !c.s.Interactive {
 			c.arm(questionTimer(q.ID), c.s.Settings.LimitHumanWait)
-		}
-	}
-	for _, m := range c.s.Messages {
-		switch {
-		case m.State == orchestrator.MessageDelivered:
-			c.arm(letter.AckTimer(m.Seq), c.s.Settings.AckTimeout)
-		case m.State == orchestrator.MessageQueued && !m.Deadline.IsZero():
-			c.s.Deadlines[letter.ExpiryTimer(m.Seq)] = m.Deadline
 		}
 	}
 	switch {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -23,6 +24,16 @@ var commands = map[string]func(*reducer, orchestrator.Payload) string{
 	"changes": (*reducer).cmdChanges,
 	"say":     (*reducer).cmdSay,
 	"answer":  (*reducer).cmdAnswer,
+
+	post.CommandSend: func(r *reducer, p orchestrator.Payload) string {
+		return ofMessages(r, func(o *post.Office) string { return post.FromPerson(o, p, r.in.Line.Letter) })
+	},
+	post.CommandAck: func(r *reducer, p orchestrator.Payload) string {
+		return ofMessages(r, func(o *post.Office) string { return post.Ack(o, p.File) })
+	},
+	post.CommandRetry: func(r *reducer, p orchestrator.Payload) string {
+		return ofMessages(r, func(o *post.Office) string { return post.Retry(o, p.File) })
+	},
 }
 
 func (r *reducer) commandLine() {
@@ -247,7 +258,7 @@ func (r *reducer) cmdSay(p orchestrator.Payload) string {
 		return reason
 	}
 	headline, _, _ := strings.Cut(text, "\n")
-	r.mail.send(key, orchestrator.Message{From: orchestrator.CoordinatorPerson, Type: "update", Headline: orchestrator.Truncate(headline, 80)}, text+"\n")
+	r.mail.Send(key, orchestrator.Message{From: orchestrator.CoordinatorPerson, Type: "update", Headline: orchestrator.Truncate(headline, 80)}, text+"\n")
 	return ""
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -242,7 +243,7 @@ func (r *reducer) blocked(findings []string) {
 		r.gate.open(orchestrator.GateCompletion, orchestrator.GateBlocked)
 	default:
 		r.requestChanges("The work cannot be published as it is. Remove what the output gate found:\n\n- "+
-			strings.Join(findings, "\n- "), origin{actor: systemAddress, source: orchestrator.SourceOutputGate})
+			strings.Join(findings, "\n- "), origin{actor: post.System, source: orchestrator.SourceOutputGate})
 	}
 }
 

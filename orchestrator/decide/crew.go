@@ -2,6 +2,7 @@ package decide
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide/ending"
 	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -17,7 +19,7 @@ import (
 type crew struct {
 	*queue
 	clock      *clock
-	mail       *mailbox
+	mail       *post.Office
 	questions  *questions
 	workspaces *workspaces
 }
@@ -70,7 +72,7 @@ func (c *crew) launch(o duty.Agent, resume bool) {
 		Headless: o.Headless, Continue: resume, Since: o.Since, Workspace: o.Workspace, Visit: c.s.Visit,
 		Home: a.Home,
 	}, after...)
-	c.mail.deliverQueued(key)
+	c.mail.DeliverQueued(key)
 }
 
 // chooseHome gives the next launch of an agent another home while one that leaves is in its own:
@@ -244,6 +246,7 @@ func (c *crew) forget(key orchestrator.AgentKey) {
 		a.Waiting = ""
 		c.s.Agents[key] = a
 	}
+	c.mail.Forget(key)
 	role, task := key.Split()
 	for i := range c.s.Questions {
 		if q := &c.s.Questions[i]; q.Open() && q.Role == role && q.Task == task {
@@ -277,6 +280,9 @@ func (c *crew) waitsFor(key orchestrator.AgentKey) string {
 			return "question"
 		}
 	}
+	if post.Asks(c.def, c.s, key) {
+		return "ask"
+	}
 	if phase, ok := c.phase(); ok && phase.Research && string(key) == phase.Role && c.researches(role) {
 		return "research"
 	}
@@ -305,6 +311,15 @@ func (c *crew) wake(key orchestrator.AgentKey) {
 	}
 	if o, ok := duty.OwedBy(c.def, c.s, key); ok {
 		c.launch(o, true)
+	}
+}
+
+// wakeAnswered lets the agents continue whose asks were answered.
+func (c *crew) wakeAnswered() {
+	for _, key := range slices.Sorted(maps.Keys(c.s.Agents)) {
+		if c.s.Agents[key].Waiting != "" && c.waitsFor(key) == "" {
+			c.wake(key)
+		}
 	}
 }
 

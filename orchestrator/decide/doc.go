@@ -6,11 +6,10 @@
 // everything it wants done leaves as an effect that is safe to carry out twice.
 //
 // A reducer carries one decision. What it decides about are nouns with the fields they use:
-// clock, mailbox, questions, workspaces, crew, research, outcome, gate, reviews, completion and
-// plan. All add records and effects to one queue, in the order in which things happen.
+// clock, questions, workspaces, crew, research, outcome, gate, reviews, completion and plan. All add records and effects to one queue, in the order in which things happen.
 //
 // What becomes of the agents of an agents file is the table of orchestrator/team; teamwork
-// carries it out.
+// carries it out. What becomes of messages is the office of orchestrator/post.
 //
 // Reduce is total: every pair of phase and input has a defined result. Edge inputs (a command,
 // a tool line, the result of an effect) always leave a change or a record; level inputs (an

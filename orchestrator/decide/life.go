@@ -6,6 +6,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide/ending"
 	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/orchestrator/team"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -43,11 +44,11 @@ func (r *reducer) agentLive(rep *orchestrator.AgentReport) {
 // has mail continues with that first.
 func (r *reducer) turnEnded(rep *orchestrator.AgentReport) {
 	rule := "turn/" + string(rep.Launch)
-	if !r.crew.waits(rep) && r.team.atWork() && !r.mail.hasMail(rep.Key) {
+	if !r.crew.waits(rep) && r.team.atWork() && !r.mail.HasMail(rep.Key) {
 		r.team.lost(rep.Key, team.TurnEnds, "its turn ended without a submission")
 		return
 	}
-	if r.crew.waits(rep) || r.s.Interactive || r.s.Counters[rule].N == 0 && r.mail.hasMail(rep.Key) {
+	if r.crew.waits(rep) || r.s.Interactive || r.s.Counters[rule].N == 0 && r.mail.HasMail(rep.Key) {
 		return
 	}
 	if rep.Fault != "" && r.stoppedByService(rep) {
@@ -57,7 +58,7 @@ func (r *reducer) turnEnded(rep *orchestrator.AgentReport) {
 		r.lost(rep.Key, "its turn ended without a submission", rep.Tail)
 		return
 	}
-	r.mail.remind(rep.Key)
+	r.mail.Remind(rep.Key)
 }
 
 // silent nudges an agent that nothing was heard of for too long, and takes it for
@@ -85,7 +86,7 @@ func (r *reducer) silent(rep *orchestrator.AgentReport) {
 	r.event(orchestrator.AgentStalledRecord{Role: role, Task: task, Seconds: int(silence.D().Seconds()), Action: action})
 	switch action {
 	case "nudged":
-		r.mail.send(rep.Key, orchestrator.Message{From: systemAddress, Type: "update", Headline: "are you still at work?"},
+		r.mail.Send(rep.Key, orchestrator.Message{From: post.System, Type: "update", Headline: "are you still at work?"},
 			"Nothing was heard of you for a while. Go on with your task, submit it if it is finished, or ask with ask_human.\n")
 	case "relaunched":
 		r.lost(rep.Key, "it was silent for too long", rep.Tail)
@@ -112,7 +113,7 @@ func (r *reducer) agentGone(rep *orchestrator.AgentReport) {
 		r.crew.stopWaiting(rep.Key) // what its launch left goes now: the next one has another name
 		return
 	}
-	if o, owed := duty.OwedBy(r.def, r.s, rep.Key); owed && r.mail.missed(rep.Key, ending.Clean(rep)) {
+	if o, owed := duty.OwedBy(r.def, r.s, rep.Key); owed && r.mail.Missed(rep.Key, ending.Clean(rep)) {
 		r.crew.launch(o, true)
 		return
 	}

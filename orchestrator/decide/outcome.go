@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/post"
 )
 
 // outcome ends a run, or parks it until a person resumes it.
@@ -13,7 +14,7 @@ type outcome struct {
 	*queue
 	clock      *clock
 	crew       *crew
-	mail       *mailbox
+	mail       *post.Office
 	workspaces *workspaces
 }
 
@@ -101,7 +102,7 @@ func (o *outcome) finishRun(outcome, reason string) {
 	}
 	o.end(outcome, reason)
 	o.s.Phase, o.s.Gate = orchestrator.PhaseDone, nil
-	o.mail.orphan()
+	o.mail.Orphan()
 	c := o.s.Completion
 	o.event(orchestrator.DoneRecord{
 		Outcome: outcome, Commit: c.Commit, PRURL: c.PRURL, Seconds: int(o.now.Sub(o.s.CreatedAt.Time).Seconds()),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -19,7 +20,7 @@ type plan struct {
 	*queue
 	clock      *clock
 	crew       *crew
-	mail       *mailbox
+	mail       *post.Office
 	workspaces *workspaces
 	outcome    *outcome
 }
@@ -223,7 +224,7 @@ func (p *plan) outOfScope(e orchestrator.Effect, paths []orchestrator.ScopePath)
 	}
 	for _, o := range duty.Owed(p.def, p.s) {
 		if o.Role == e.Args.Role && o.Workspace == e.Args.Workspace {
-			p.mail.send(o.Key(), orchestrator.Message{From: systemAddress, Type: "update", Headline: "you changed files outside of your subplan"},
+			p.mail.Send(o.Key(), orchestrator.Message{From: post.System, Type: "update", Headline: "you changed files outside of your subplan"},
 				"Your work was not taken, because it changes paths that your subplan does not own. Undo these changes, then submit again:\n\n"+b.String())
 			p.crew.launch(o, true)
 		}

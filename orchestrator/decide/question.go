@@ -100,7 +100,7 @@ func (r *reducer) answer(q *orchestrator.Question, text, actor, source string, t
 		return
 	}
 	asked, text := q.Text, string(q.Answer)
-	r.mail.send(key, orchestrator.Message{From: orchestrator.CoordinatorPerson, Type: "ask-response", Headline: "answer to " + q.ID, InReplyTo: q.ID},
+	r.mail.Send(key, orchestrator.Message{From: orchestrator.CoordinatorPerson, Type: "ask-response", Headline: "answer to " + q.ID, InReplyTo: r.mail.Answered(q.ID)},
 		fmt.Sprintf("You asked: %s\n\nThe answer: %s\n", asked, text))
 	r.crew.wake(key)
 }

@@ -8,16 +8,18 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide/fault"
 	"github.com/agentmux/agentmux/orchestrator/invariant"
+	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/workflows"
 )
 
 // Step is what one input leads to.
 type Step struct {
-	State   *orchestrator.State   // the next state; the given one is never changed
-	Events  []orchestrator.Event  // records to append, numbered from the old State.Seq + 1
-	Effects []orchestrator.Effect // newly wanted; they are also in State.Pending
-	Blobs   map[string][]byte     // texts the effects name, by sha256; stored before the commit
-	Changed bool                  // false: there is nothing to commit
+	State   *orchestrator.State    // the next state; the given one is never changed
+	Events  []orchestrator.Event   // records to append, numbered from the old State.Seq + 1
+	Effects []orchestrator.Effect  // newly wanted; they are also in State.Pending
+	Blobs   map[string][]byte      // texts the effects name, by sha256; stored before the commit
+	Filed   []orchestrator.Message // that have ended and left the state
+	Changed bool                   // false: there is nothing to commit
 }
 
 // Reduce decides what in means in state s under def. An error means that the
@@ -47,6 +49,7 @@ var handlers = map[string]func(*reducer){
 	orchestrator.InOwed:         (*reducer).owed,
 	orchestrator.InCommand:      (*reducer).commandLine,
 	orchestrator.InTool:         (*reducer).toolLine,
+	orchestrator.InMessage:      messageLine,
 	orchestrator.InObserve:      (*reducer).observe,
 	orchestrator.InAgent:        (*reducer).agent,
 	orchestrator.InTimer:        (*reducer).timer,
@@ -65,7 +68,7 @@ type reducer struct {
 	queue
 	clock      clock
 	questions  questions
-	mail       mailbox
+	mail       post.Office
 	workspaces workspaces
 	crew       crew
 	research   research
@@ -84,7 +87,7 @@ func newReducer(def *workflows.Definition, s *orchestrator.State, in orchestrato
 	q := &r.queue
 	r.clock = clock{q}
 	r.questions = questions{q, &r.clock}
-	r.mail = mailbox{q, &r.clock}
+	r.mail = newOffice(q, &r.clock)
 	r.workspaces = workspaces{q}
 	r.crew = crew{q, &r.clock, &r.mail, &r.questions, &r.workspaces}
 	r.research = research{q, &r.crew, &r.mail, &r.workspaces}
@@ -106,12 +109,15 @@ func (r *reducer) finish() (Step, error) {
 	if !r.changed {
 		return Step{State: r.s}, nil
 	}
+	filed := post.Settle(r.s)
 	r.saving.follow()
 	r.clock.keepTime()
 	if err := invariant.Check(r.def, r.s); err != nil {
 		return Step{}, err
 	}
-	return r.step(), nil
+	step := r.step()
+	step.Filed = filed
+	return step, nil
 }
 
 // overwritten records that somebody wrote state.json, or what git obeys in the store;
@@ -138,6 +144,7 @@ func Join(first, then Step) Step {
 	}
 	then.Events = append(first.Events, then.Events...)
 	then.Effects = append(first.Effects, then.Effects...)
+	then.Filed = append(first.Filed, then.Filed...)
 	if first.Blobs != nil {
 		maps.Copy(first.Blobs, then.Blobs)
 		then.Blobs = first.Blobs

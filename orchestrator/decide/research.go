@@ -7,17 +7,15 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/orchestrator/toolset"
 )
-
-// researchHeadline begins the headline of every message about a topic's end.
-const researchHeadline = "research "
 
 // research are the topics that agents have others look into.
 type research struct {
 	*queue
 	crew       *crew
-	mail       *mailbox
+	mail       *post.Office
 	workspaces *workspaces
 }
 
@@ -63,7 +61,7 @@ func (rs *research) done(c duty.Call) {
 	owner := rs.s.Agents[key].Owner
 	rs.crew.leave(key, "", nil)
 	rs.removeView(key)
-	rs.tell(owner, researchHeadline+topic+" is done", "The research on "+topic+" is done. Read `"+file+"` first, then `detail.md` beside it where you need more.\n")
+	rs.tell(owner, post.Researched+topic+" is done", "The research on "+topic+" is done. Read `"+file+"` first, then `detail.md` beside it where you need more.\n")
 }
 
 // failed ends a topic whose researcher was lost; the run continues.
@@ -75,7 +73,7 @@ func (rs *research) failed(key orchestrator.AgentKey, cause string) {
 	rs.event(orchestrator.ResearchFailedRecord{Topic: topic, ResearchType: kind, Cause: cause})
 	rs.crew.dismiss(key)
 	rs.removeView(key)
-	rs.tell(owner, researchHeadline+topic+" failed", "The research on "+topic+" ended without a result ("+cause+"). Go on without it, or dispatch it again.\n")
+	rs.tell(owner, post.Researched+topic+" failed", "The research on "+topic+" ended without a result ("+cause+"). Go on without it, or dispatch it again.\n")
 }
 
 func (rs *research) removeView(key orchestrator.AgentKey) {
@@ -98,7 +96,7 @@ func (rs *research) tell(owner, headline, body string) {
 		return
 	}
 	key := orchestrator.AgentKey(phase.Role)
-	rs.mail.send(key, orchestrator.Message{From: systemAddress, Type: "update", Headline: headline}, body)
+	rs.mail.Send(key, orchestrator.Message{From: post.System, Type: "update", Headline: headline}, body)
 	if owner == phase.Role || owner == "" {
 		rs.crew.wake(key)
 	}

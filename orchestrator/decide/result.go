@@ -18,7 +18,7 @@ var results = map[string]func(*reducer, orchestrator.Effect, orchestrator.Result
 	orchestrator.EffIntegrate:       (*reducer).integrated,
 	orchestrator.EffKeepLate:        func(r *reducer, e orchestrator.Effect, res orchestrator.Result) { r.crew.keptLate(e, res) },
 	orchestrator.EffPreserve:        func(r *reducer, e orchestrator.Effect, res orchestrator.Result) { r.workspaces.preserved(e, res) },
-	orchestrator.EffDeliver:         func(r *reducer, e orchestrator.Effect, res orchestrator.Result) { r.mail.delivered(e, res) },
+	orchestrator.EffDeliver:         delivered,
 	orchestrator.EffCommit:          (*reducer).committed,
 	orchestrator.EffPush:            (*reducer).pushed,
 	orchestrator.EffPR:              func(r *reducer, _ orchestrator.Effect, res orchestrator.Result) { r.completion.opened(res) },
@@ -56,6 +56,9 @@ func (r *reducer) unwanted() {
 // localPauses are the pauses before a local effect is tried again.
 var localPauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}
 
+// firstRemotePause is doubled with every try of a remote effect.
+const firstRemotePause = 5 * time.Second
+
 // maxRemotePause bounds the pause between tries of a remote effect.
 const maxRemotePause = 5 * time.Minute
 
@@ -91,7 +94,7 @@ func (r *reducer) nextTry(e orchestrator.Effect, o *orchestrator.Outcome) (pause
 	case o.Class == orchestrator.FailNever:
 		return 0, true
 	case o.Class == orchestrator.FailAway:
-		return min(firstRedelivery<<min(e.Attempt-1, 8), maxAwayPause), false
+		return min(firstRemotePause<<min(e.Attempt-1, 8), maxAwayPause), false
 	case o.Class == orchestrator.FailRemote || remoteEffects[e.Type]:
 		if limit := r.s.Settings.LimitRemote.D(); limit > 0 && r.now.Sub(e.Since.Time) >= limit {
 			return 0, true
@@ -99,7 +102,7 @@ func (r *reducer) nextTry(e orchestrator.Effect, o *orchestrator.Outcome) (pause
 		if o.Wait > 0 {
 			return o.Wait.D(), false
 		}
-		return min(firstRedelivery<<min(e.Attempt-1, 8), maxRemotePause), false
+		return min(firstRemotePause<<min(e.Attempt-1, 8), maxRemotePause), false
 	case e.Attempt > len(localPauses):
 		return 0, true
 	}
@@ -139,9 +142,7 @@ func (r *reducer) gaveUp(e orchestrator.Effect, cause string) {
 			r.outcome.fail(e.Type + ": " + cause)
 		} // else it has done its work already
 	case orchestrator.EffDeliver:
-		if m := r.mail.find(e.Args.Seq); m != nil {
-			r.mail.failed(m, cause)
-		}
+		r.mail.Undeliverable(e.Args.Seq, cause)
 	case orchestrator.EffAdopt:
 		r.crew.launchOwed() // the push meets these commits again
 	case orchestrator.EffCommit:

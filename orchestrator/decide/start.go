@@ -60,8 +60,9 @@ func (r *reducer) startClassic() {
 // resume continues a session that was interrupted, parked or left by its host.
 func (r *reducer) resume() {
 	if set := r.in.Start.Settings; set != nil && (r.s.Phase != orchestrator.PhaseDone || r.in.Start.Changes != "") {
+		routes := r.s.Settings.Msg.Rows // the agents were told of these
 		r.s.Settings = *set
-		r.changed = true
+		r.s.Settings.Msg.Rows, r.changed = routes, true
 	}
 	if base := r.in.Start.Base; base != "" && base != r.s.BaseBranch {
 		r.s.BaseBranch, r.changed = base, true
@@ -105,6 +106,7 @@ func (r *reducer) resumeRun(from string, inferred bool) {
 		r.plan.loseWorkspaces(start.Lost)
 	}
 	r.clock.rearm()
+	r.mail.Rearm()
 	r.reissue(reason)
 }
 
@@ -188,7 +190,7 @@ func (r *reducer) goOnWith(live []orchestrator.Launch, resumed bool) {
 		case a.Launch == "" && !r.clock.comesBack(key), live != nil && a.Launch != "" && !slices.Contains(live, a.Launch) && !r.starting(a.Launch):
 			r.crew.launch(o, true)
 		default:
-			r.mail.deliverQueued(key)
+			r.mail.DeliverQueued(key)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package decide
 import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/orchestrator/team"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -11,7 +12,7 @@ import (
 type teamwork struct {
 	*queue
 	crew    *crew
-	mail    *mailbox
+	mail    *post.Office
 	outcome *outcome
 }
 
@@ -29,7 +30,7 @@ func (w *teamwork) Leave(name, tree string) { w.crew.leave(w.member(name).Key(),
 
 func (w *teamwork) Dismiss(name string) { w.crew.dismiss(w.member(name).Key()) }
 
-func (w *teamwork) Remind(name string) { w.mail.remind(w.member(name).Key()) }
+func (w *teamwork) Remind(name string) { w.mail.Remind(w.member(name).Key()) }
 
 func (w *teamwork) run() *team.Run { return &team.Run{Def: w.def, State: w.s, Now: w.now, Do: w} }
 
@@ -51,6 +52,10 @@ func (w *teamwork) happens(name string, h team.Happening, ev team.Evidence) team
 	ev.Work = w.member(name).Workspace
 	did := w.run().Apply(name, h, ev)
 	w.changed = w.changed || did != team.Nothing
+	if w.s.Team[name].Marker != "" {
+		w.mail.Ended(w.member(name).Key())
+		w.crew.wakeAnswered()
+	}
 	w.advance()
 	return did
 }

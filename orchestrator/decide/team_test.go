@@ -179,15 +179,15 @@ var failures = map[string]struct {
 		m.submits(name)
 		m.work = nil
 	}},
-	"refused branch": {"1", refusing(orchestrator.EffFetchBranch, orchestrator.Result{Refused: "no"})},
-	"output gate":    {"1", refusing(orchestrator.EffCommit, orchestrator.Result{Findings: []string{"a key"}})},
+	"refused branch": {"1", ends(orchestrator.EffFetchBranch, orchestrator.Result{Refused: "no"})},
+	"output gate":    {"1", ends(orchestrator.EffCommit, orchestrator.Result{Findings: []string{"a key"}})},
 	"a person's marker": {"5", func(m *sim, name string) {
 		m.do(orchestrator.Input{Kind: orchestrator.InObserve, Observe: &orchestrator.Observation{What: orchestrator.ObserveMarker, Name: name, Evidence: "e", Content: "5\n"}})
 	}},
 }
 
-// refusing lets a step of an agent end with a result that is a failure.
-func refusing(step string, res orchestrator.Result) func(*sim, string) {
+// ends lets a step of an agent end with a result that is a failure.
+func ends(step string, res orchestrator.Result) func(*sim, string) {
 	return func(m *sim, name string) {
 		former := m.result
 		m.result = func(e orchestrator.Effect) orchestrator.Result {
@@ -226,11 +226,11 @@ func TestProtocolM7ADiamondOfEight(t *testing.T) {
 	kinds["test red"] = struct {
 		marker string
 		fail   func(*sim, string)
-	}{"1", refusing(orchestrator.EffTest, orchestrator.Result{Refused: "exit status 1"})}
+	}{"1", ends(orchestrator.EffTest, orchestrator.Result{Refused: "exit status 1"})}
 	kinds["refused push"] = struct {
 		marker string
 		fail   func(*sim, string)
-	}{"1", refusing(orchestrator.EffPush, orchestrator.Result{Refused: "protected branch"})}
+	}{"1", ends(orchestrator.EffPush, orchestrator.Result{Refused: "protected branch"})}
 	for kind, f := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			for one := range behind {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/post"
 )
 
 // timers handle the deadlines of fixed names.
@@ -23,9 +24,10 @@ var timers = map[string]func(*reducer){
 var namedTimers = map[string]func(*reducer, string){
 	"question/":                 (*reducer).questionTimeout,
 	orchestrator.RelaunchTimers: func(r *reducer, key string) { r.crew.relaunch(orchestrator.AgentKey(key)) },
-	"message/":                  func(r *reducer, seq string) { r.mail.redeliver(seq) },
-	"ack/":                      func(r *reducer, seq string) { r.mail.notAcked(seq) },
-	"expire/":                   func(r *reducer, seq string) { r.mail.expire(seq) },
+	post.RetryTimers:            func(r *reducer, seq string) { r.mail.Redeliver(seq) },
+	post.AckTimers:              func(r *reducer, seq string) { r.mail.NotAcked(seq) },
+	post.AskTimers:              unanswered,
+	post.ExpiryTimers:           func(r *reducer, seq string) { r.mail.Expire(seq) },
 }
 
 // timer handles a deadline that passed. While the session is paused nothing is

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -24,7 +25,7 @@ var appliers = map[string]func(*reducer, duty.Call){
 	toolset.DispatchWeb:              func(r *reducer, c duty.Call) { r.research.dispatch(c) },
 	toolset.ReportStatus:             (*reducer).applyStatus,
 	toolset.AskHuman:                 (*reducer).applyAsk,
-	toolset.MsgRead:                  func(r *reducer, c duty.Call) { r.mail.read(c) },
+	toolset.MsgRead:                  messageRead,
 }
 
 // toolLine takes a line of an agent. While the session is paused or over, lines
@@ -110,7 +111,7 @@ func (r *reducer) reject(c duty.Call, what string, problems []string) {
 	if l != nil && duty.Awaited(l, r.in.At) {
 		return
 	}
-	r.mail.send(orchestrator.KeyOf(c.Role, c.Task), orchestrator.Message{From: systemAddress, Type: "update", Headline: c.Tool + rejectedHeadline},
+	r.mail.Send(orchestrator.KeyOf(c.Role, c.Task), orchestrator.Message{From: post.System, Type: "update", Headline: c.Tool + post.Rejected},
 		what+" Correct it and call "+c.Tool+" again.\n\n- "+strings.Join(problems, "\n- ")+"\n")
 }
 

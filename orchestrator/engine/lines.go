@@ -63,12 +63,19 @@ func (l *loop) lines(ctx context.Context, file, kind string, open func(*orchestr
 	return nil
 }
 
-// batch commits the first lines together, up to one that does more than leave a record, and
-// returns the rest: all of them if the first has to wait.
+// batch commits the first lines together, up to one that does more than leave a record or queue a
+// message, and returns the rest: all of them if the first has to wait.
 func (l *loop) batch(ctx context.Context, kind string, lines []orchestrator.Line) (rest []orchestrator.Line, err error) {
 	b := batch{state: l.st}
 	for len(lines) > 0 && b.inputs < maxBatch {
 		line := &lines[0]
+		switch kind {
+		case orchestrator.InMessage:
+			l.prepare(line)
+			l.open(line)
+		case orchestrator.InCommand:
+			l.openSent(line)
+		}
 		if kind == orchestrator.InTool {
 			l.prepare(line)
 			if !l.takes.first(b.state, lines) {
@@ -83,7 +90,7 @@ func (l *loop) batch(ctx context.Context, kind string, lines []orchestrator.Line
 		if err != nil {
 			return nil, err
 		}
-		if kind != orchestrator.InTool || !step.Minor() {
+		if kind == orchestrator.InCommand || kind == orchestrator.InTool && !step.Minor() {
 			break
 		}
 	}

@@ -186,7 +186,7 @@ func (l *loop) pass(ctx context.Context, reports []orchestrator.AgentReport) err
 		before := l.situation()
 		l.takes.begin()
 		steps := []func(context.Context) error{
-			l.jumps, l.takeResults, l.overwritten, l.commands, l.toolLines, l.observe,
+			l.jumps, l.takeResults, l.overwritten, l.commands, l.toolLines, l.messageLines, l.observe,
 			func(ctx context.Context) error { return l.agents(ctx, reports) },
 			l.locked, l.timers,
 		}
@@ -369,6 +369,7 @@ func (l *loop) flush(ctx context.Context, b batch) (changed bool, err error) {
 	if !b.step.Changed {
 		return false, nil
 	}
+	l.file(b.step.Filed)
 	edited := l.Session.Overwritten() // the commit replaces it: who edited it has to be told
 	if err := l.commit(ctx, b.step); err != nil {
 		return false, err

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/postbox"
 	"github.com/agentmux/agentmux/workflows/message"
 )
 
@@ -104,7 +105,8 @@ func OfSession(dir string, s *orchestrator.State) *Folder {
 	if s == nil {
 		return f
 	}
-	for _, m := range s.Messages {
+	ended, _ := postbox.Ended(filepath.Join(dir, "messages.jsonl")) // without it the files are shown all the same
+	for _, m := range append(ended, s.Messages...) {
 		f.known[filepath.Base(m.File)] = State{Name: m.State, Reason: string(m.Reason)}
 	}
 	return f

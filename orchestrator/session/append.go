@@ -55,11 +55,11 @@ func stamp(line []byte) time.Time {
 
 // Unread returns the lines the host has not consumed yet.
 func (t Tail) Unread() ([]Written, error) {
-	cursor := t.State.ToolCursor
-	if t.file == Commands {
-		cursor = t.State.CommandCursor
-	}
-	return t.since(cursor.Offset)
+	return t.since(cursors(t.State)[t.file].Offset)
+}
+
+func cursors(s *orchestrator.State) map[string]orchestrator.Cursor {
+	return map[string]orchestrator.Cursor{ToolEvents: s.ToolCursor, Commands: s.CommandCursor, MessageIndex: s.MessageCursor}
 }
 
 // All returns every line of the file.
@@ -83,7 +83,7 @@ func (t Tail) since(offset int64) ([]Written, error) {
 	return lines, nil
 }
 
-// Append adds one line to file, ToolEvents or Commands. compose decides under the
+// Append adds one line to file, ToolEvents, Commands or MessageIndex. compose decides under the
 // file's lock what to write; with a nil line or an error nothing is written and
 // the error is returned. When Append returns nil the line is on disk. The error is
 // ErrBusy if other writers held the file for too long.
@@ -132,11 +132,9 @@ func encodeLine(l *NewLine, state *orchestrator.State, now time.Time) ([]byte, e
 		return nil, fmt.Errorf("encode line: %w", err)
 	}
 	if l.Seal != "" {
-		if line, err = sealed(line, l.Seal); err != nil {
-			return nil, err
-		}
+		line, err = sealed(line, l.Seal)
 	}
-	return append(line, '\n'), nil
+	return append(line, '\n'), err
 }
 
 // ErrTooLong says that a line's payload is over 64 KiB; nothing was written.

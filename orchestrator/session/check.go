@@ -231,7 +231,9 @@ func (r *Report) blobs(s *Session, st *orchestrator.State, records []orchestrato
 		}
 	}
 	for _, m := range st.Messages {
-		named[m.SHA256] = "message " + m.File
+		if m.By == "" { // else its file is the sender's
+			named[m.SHA256] = "message " + m.File
+		}
 	}
 	for role, res := range st.ReviewResults {
 		named[res.SHA256] = "verdict of " + role
@@ -255,7 +257,7 @@ func (r *Report) blobs(s *Session, st *orchestrator.State, records []orchestrato
 }
 
 func (r *Report) cursors(s *Session, st *orchestrator.State) {
-	for file, cursor := range map[string]orchestrator.Cursor{ToolEvents: st.ToolCursor, Commands: st.CommandCursor} {
+	for file, cursor := range cursors(st) {
 		lines, _, err := s.Lines(file, cursor, 0)
 		switch {
 		case err != nil:

@@ -29,10 +29,10 @@ type CreateSpec struct {
 	Source  string    // what the name is derived from: a prompt, a file's stem, an issue's title
 	Request string    // what to do, for requirements.md
 
-	Definition []byte // definition.yaml, frozen
-	Agents     []byte // agents.yaml, for kind agents instead of Definition
+	Definition   []byte            // definition.yaml, frozen
+	Agents       []byte            // agents.yaml, for kind agents instead of Definition
 	Files        map[string][]byte // others, by path: issue_snapshot.json, mirror_state.json of the ticket, blobs
-	Context      string // context.md; empty = Create writes one
+	Context      string            // context.md; empty = Create writes one
 	BranchPrefix string
 	// Branch reports whether a branch is free, and keeps it for an identity. May be nil.
 	Branch func(branch, identity string) (free bool, err error)

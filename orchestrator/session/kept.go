@@ -15,16 +15,14 @@ import (
 	"github.com/agentmux/agentmux/internal/durable"
 )
 
-// keptFiles at the root are what a session is made of, the state first: what else is
-// read later can only be newer, and a session takes records behind its state's number
-// as not written.
+// keptFiles at the root are what a session is made of, the state first: what else is read later can only
+// be newer, and a session takes records behind its state's number as not written.
 var keptFiles = []string{
 	StateFile, StateBackup, RequirementsFile, ContextFile, SnapshotFile, DefinitionFile, AgentsFile,
-	EventsFile, ToolEvents, Commands, ToolCursorFile, MirrorFile,
+	EventsFile, ToolEvents, Commands, ToolCursorFile, MirrorFile, MessagesLog,
 }
 
-// keptDirs hold more of it. What agents print, how they were launched, locks, views of
-// panes and logs are of this machine.
+// keptDirs hold more of it. What agents print, how they were launched, locks, panes and logs are of this machine.
 var keptDirs = []string{BlobsDir, MessagesDir, "queues", "offsets", SignalsDir, PlansDir, ChangelogsDir, MirrorsDir}
 
 var (

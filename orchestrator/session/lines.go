@@ -25,7 +25,7 @@ const (
 	maxExcerpt = 120       // characters of a corrupt line that are shown
 )
 
-// Lines returns what file (ToolEvents or Commands) holds behind cursor, at most
+// Lines returns what file (ToolEvents, Commands or MessageIndex) holds behind cursor, at most
 // about limit bytes of it (0 = MaxPass), and whether more is there. Every line
 // carries the cursor that consuming it leads to. A line whose writer has not
 // finished is not returned; blank lines are passed over; a line that is none is

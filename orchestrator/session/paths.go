@@ -25,6 +25,8 @@ const (
 	CreatedLog         = "created_files.log"
 	ToolEvents         = "tool_events.jsonl"
 	Commands           = "commands.jsonl"
+	MessageIndex       = "msgs/index.jsonl"
+	MessagesLog        = "messages.jsonl"
 	ToolCursorFile     = "tool_event_state.json"
 	EventsFile         = "events.jsonl"
 	MirrorFile         = "mirror_state.json"

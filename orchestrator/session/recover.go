@@ -56,7 +56,7 @@ func (s *Session) Recover(now time.Time) (*orchestrator.State, error) {
 
 // lineFiles fails if a file of lines is not a regular file: agents could not submit.
 func (s *Session) lineFiles() error {
-	for _, file := range []string{ToolEvents, Commands} {
+	for _, file := range []string{ToolEvents, Commands, MessageIndex} {
 		f, _, err := openLines(s.Path(file))
 		if err != nil {
 			return s.unusable(file, err, "move it out of the way and run agentmux resume "+s.Name())
@@ -70,7 +70,7 @@ func (s *Session) lineFiles() error {
 
 // mayAdd fails if a file of lines is there that this user may read and not write.
 func (s *Session) mayAdd() error {
-	for _, file := range []string{EventsFile, ToolEvents, Commands} {
+	for _, file := range []string{EventsFile, ToolEvents, Commands, MessageIndex} {
 		f, err := os.OpenFile(s.Path(file), os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 		if errors.Is(err, fs.ErrPermission) {
 			return s.unusable(file, err, "make it writable for its owner and run agentmux resume "+s.Name())

@@ -4,18 +4,22 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/post"
+	"github.com/agentmux/agentmux/orchestrator/postbox"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/toolset"
+	"github.com/agentmux/agentmux/workflows"
 )
 
 // Waiting returns the messages to the caller that were not delivered yet, in
 // the order in which they came.
 func Waiting(who Caller) ([]orchestrator.Message, error) {
-	return messages(who, func(m orchestrator.Message) bool { return m.State == orchestrator.MessageQueued })
+	return messages(who, post.Waiting)
 }
 
 // Notice is the line that hands waiting messages to an agent at the end of its
@@ -37,32 +41,18 @@ func Line(dir string, m orchestrator.Message) string {
 	return fmt.Sprintf("New %s from %s: read @%s and act on it.", m.Type, m.From, filepath.Join(dir, m.File))
 }
 
-func messages(who Caller, want func(orchestrator.Message) bool) ([]orchestrator.Message, error) {
-	s, err := session.Open(who.Dir)
+func messages(who Caller, of func(*workflows.Definition, *orchestrator.State, orchestrator.AgentKey) []orchestrator.Message) ([]orchestrator.Message, error) {
+	c := &call{who: who}
+	st, err := c.open()
 	if err != nil {
 		return nil, err
 	}
-	st, err := s.ReadState()
-	if err != nil {
-		return nil, err
-	}
-	to := address(who)
-	var found []orchestrator.Message
-	for _, m := range st.Messages {
-		if m.To == to && want(m) {
-			found = append(found, m)
-		}
-	}
-	return found, nil
-}
-
-// address is how a message's To names an agent.
-func address(who Caller) string {
-	return who.key().Address()
+	return of(c.def, st, who.key()), nil
 }
 
 // reading holds the tools that may answer without leaving a line.
 var reading = map[string]func(*call, *orchestrator.State) Answer{
+	toolset.MsgSend: (*call).sendMessage,
 	toolset.MsgList: (*call).listMessages,
 	toolset.MsgRead: (*call).readMessage,
 }
@@ -77,9 +67,9 @@ func (c *call) listMessages(st *orchestrator.State) Answer {
 	if limit <= 0 {
 		limit = defaultListed
 	}
-	found, err := messages(c.who, func(m orchestrator.Message) bool { return !c.unread || m.AckedAt.IsZero() })
-	if err != nil {
-		return c.unreadable(err)
+	found := slices.DeleteFunc(post.Of(c.def, st.Messages, c.who.key()), func(m orchestrator.Message) bool { return c.unread && !m.AckedAt.IsZero() })
+	if len(found) < limit && !c.unread {
+		found = append(c.ended(st), found...)
 	}
 	if n := len(found) - limit; n > 0 {
 		found = found[n:]
@@ -92,6 +82,16 @@ func (c *call) listMessages(st *orchestrator.State) Answer {
 	return Answer{OK: true, Phase: st.Phase, Warnings: c.warnings, Text: b.String()}
 }
 
+// ended returns the messages to the caller that have left the state. Without their log only those
+// in the state are shown.
+func (c *call) ended(st *orchestrator.State) []orchestrator.Message {
+	list, _ := postbox.Ended(c.s.Path(session.MessagesLog))
+	list = slices.DeleteFunc(list, func(m orchestrator.Message) bool {
+		return slices.ContainsFunc(st.Messages, func(n orchestrator.Message) bool { return n.Seq == m.Seq })
+	})
+	return post.Of(c.def, list, c.who.key())
+}
+
 // readMessage shows a message and acknowledges it. After the end of the session it
 // acknowledges nothing.
 func (c *call) readMessage(st *orchestrator.State) Answer {
@@ -99,18 +99,14 @@ func (c *call) readMessage(st *orchestrator.State) Answer {
 		return *c.invalid(st, c.problems)
 	}
 	name := path.Base(c.payload.File)
-	found, err := messages(c.who, func(m orchestrator.Message) bool {
-		return path.Base(m.File) == name || fmt.Sprintf("m%d", m.Seq) == c.payload.File
-	})
-	if err != nil {
-		return c.unreadable(err)
-	}
-	if len(found) == 0 {
+	found := append(post.Of(c.def, st.Messages, c.who.key()), c.ended(st)...)
+	i := slices.IndexFunc(found, func(m orchestrator.Message) bool { return path.Base(m.File) == name || post.ID(m) == c.payload.File })
+	if i < 0 {
 		a := refused("there is no message %s for you; msg_list shows yours", name)
 		a.Phase = st.Phase
 		return a
 	}
-	m := found[0]
+	m := found[i]
 	file, err := c.s.CheckArtifact(m.File, duty.ArtifactText)
 	if err != nil || file.Data == nil {
 		a := refused("message %s cannot be read: %s", name, strings.Join(file.Artifact.Problems, "; "))

@@ -27,6 +27,9 @@ func offered(def *workflows.Definition, st *orchestrator.State, role string) []t
 // open reports whether the role may see the tool in this session. A caller without a role
 // is a person, who may use all.
 func open(t toolset.Tool, def *workflows.Definition, st *orchestrator.State, role string) bool {
+	if t.Name == toolset.MsgSend && st.Kind != orchestrator.KindAgents {
+		return false // the agents of a workflow write through their artifacts
+	}
 	return role == "" || st.Kind == orchestrator.KindAgents && t.Name == toolset.SubmitDone || t.Open(def, role)
 }
 

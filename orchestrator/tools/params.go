@@ -67,6 +67,10 @@ func (c *call) read(params Params) {
 			c.warnings = append(c.warnings, name+": not a parameter of "+c.tool.Name+", dropped")
 		}
 	}
+	if c.tool.Name == toolset.MsgSend {
+		c.draft = values
+		return
+	}
 	c.unread = values["unread"].flag
 	c.limit = values["limit"].number
 	delete(values, "unread")

@@ -1,6 +1,7 @@
 package tools_test
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/postbox"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/tools"
 	"github.com/agentmux/agentmux/orchestrator/toolset"
@@ -84,7 +86,7 @@ func (r *rig) input(in orchestrator.Input) {
 	if err != nil {
 		r.Fatal(err)
 	}
-	if err := r.s.Commit(step); err != nil {
+	if err := errors.Join(postbox.File(r.s.Path(session.MessagesLog), step.Filed), r.s.Commit(step)); err != nil {
 		r.Fatal(err)
 	}
 	r.st = step.State

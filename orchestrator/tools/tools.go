@@ -78,10 +78,11 @@ type call struct {
 	def *workflows.Definition
 
 	payload  orchestrator.Payload
-	unread   bool     // msg_list
-	limit    int      // msg_list
-	problems []string // of the parameters
-	artifact []string // problems of the artifact
+	unread   bool                // msg_list
+	limit    int                 // msg_list
+	draft    map[string]argument // msg_send
+	problems []string            // of the parameters
+	artifact []string            // problems of the artifact
 	warnings []string
 }
 

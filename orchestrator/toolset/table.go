@@ -3,6 +3,7 @@ package toolset
 import (
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/artifact"
+	"github.com/agentmux/agentmux/workflows/message"
 )
 
 // Names of tools. Those that an author phase may name are in package workflows.
@@ -16,6 +17,7 @@ const (
 	SubmitSummary      = "submit_summary"
 	ReportStatus       = "report_status"
 	AskHuman           = "ask_human"
+	MsgSend            = "msg_send"
 	MsgList            = "msg_list"
 	MsgRead            = "msg_read"
 )
@@ -62,6 +64,9 @@ var dispatchParams = []Param{
 	{Name: "scope_hints", Type: TypeList, Max: 50, Description: "Where to look: directories, files, sites",
 		Flag: "scope", Usage: "where to look (repeatable)"},
 }
+
+// sent are the types of messages that agents write: a prompt is the program's.
+var sent = []string{message.Ask, message.AskResponse, message.Task, message.TaskComplete, message.Update}
 
 // table holds the tools in the order in which they are shown.
 var table = []Tool{
@@ -154,6 +159,28 @@ var table = []Tool{
 		Everyone: true, When: WhileAtWork, Done: doneAsked,
 		Command: Command{Words: "ask", Short: "Ask a person",
 			Example: "ask --question 'Which endpoint?' --option v1 --option v2 --session DIR --role coder"},
+	},
+	{
+		Name: MsgSend, Description: "Write to another agent of this run, or to the person as core/core. The message is delivered when its reader can take it.",
+		Params: []Param{
+			{Name: "to", Type: TypeText, Required: true, Max: 300, Description: "The reader: mesh/agent, the name of an agent of this run, or core/core",
+				Flag: "to", Usage: "the reader: mesh/`agent`, an agent's name, or core/core"},
+			{Name: "type", Type: TypeText, Required: true, Enum: sent, Description: "ask wants an answer, and what is written to you waits until it comes; ask-response answers an ask; " +
+				"task gives work, task-complete tells that it is done; update tells something", Flag: "type", Usage: "`type` of the message"},
+			{Name: "headline", Type: TypeText, Required: true, Max: 200, Description: "What it is about, in one line", Flag: "headline", Usage: "what it is about, in one `line`"},
+			{Name: "body", Type: TypeText, Required: true, Max: message.MaxFile, Description: "The message, in Markdown", Flag: "body", Usage: "the message, in Markdown"},
+			{Name: "status", Type: TypeText, Max: 50, Description: "A word such as start, in-progress, complete, blocked, approved or rejected; default: start, of an answer complete",
+				Flag: "status", Usage: "a `word` such as complete or blocked"},
+			{Name: "in_reply_to", Type: TypeText, Max: 100, Description: "The msg-id of what it answers; an ask-response has one",
+				Flag: "in-reply-to", Usage: "`msg-id` of what it answers"},
+			{Name: "priority", Type: TypeText, Enum: []string{message.High, message.Normal, message.Low}, Description: "Default: normal",
+				Flag: "priority", Usage: "high, normal or low"},
+			{Name: "deadline", Type: TypeText, Max: 50, Description: "A time such as 2026-01-15T10:05:00Z after which it is not delivered any more",
+				Flag: "deadline", Usage: "`time` after which it is not delivered"},
+		},
+		Everyone: true,
+		Command: Command{Words: "msg send", Short: "Send a message to another agent",
+			Example: "msg send --to shop/api --type ask --headline 'Which port?' --body 'The page needs it.' --session DIR --role build --task page"},
 	},
 	{
 		Name: MsgList, Description: "List the messages to you.",

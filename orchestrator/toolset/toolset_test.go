@@ -46,7 +46,7 @@ func TestToolsOfARole(t *testing.T) {
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
-	all := []string{"report_status", "ask_human", "msg_list", "msg_read"}
+	all := []string{"report_status", "ask_human", "msg_send", "msg_list", "msg_read"}
 	for role, own := range map[string][]string{
 		"architect":       {"research_dispatch_code", "research_dispatch_web", "submit_architecture"},
 		"coder":           {"submit_done"},

@@ -40,6 +40,14 @@ const (
 	StatusComplete = "complete" // of an answer
 )
 
+// StatusOf returns the status that a message of a type has if it names none.
+func StatusOf(kind string) string {
+	if kind == AskResponse || kind == TaskComplete {
+		return StatusComplete
+	}
+	return StatusStart
+}
+
 // Priorities. Normal is the default.
 const (
 	High   = "high"

@@ -151,10 +151,7 @@ func (p *parser) address(key string) Address {
 
 func (p *parser) optional(name Name) {
 	m := &p.m
-	m.Status = StatusStart
-	if m.Answers() {
-		m.Status = StatusComplete
-	}
+	m.Status = StatusOf(m.Type)
 	if status, ok := p.text("status", p.warn); ok && statusRule().MatchString(status) {
 		m.Status = status
 	} else if ok {

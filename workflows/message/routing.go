@@ -22,7 +22,43 @@ const (
 // to all.
 type Routing struct {
 	Mesh string
-	rows map[string]map[string]map[string]string
+	rows Rows
+}
+
+// Rows are the rows of a table: writer, status, reader, and why.
+type Rows map[string]map[string]map[string]string
+
+// Rows returns the rows of the table, which are not to be changed.
+func (r *Routing) Rows() Rows { return r.rows }
+
+// Table returns the table with these rows; without any it is nil, which allows all.
+func (rows Rows) Table() *Routing {
+	if len(rows) == 0 {
+		return nil
+	}
+	return &Routing{rows: rows}
+}
+
+// Clone returns a copy that shares nothing with rows.
+func (rows Rows) Clone() Rows {
+	if rows == nil {
+		return nil
+	}
+	out := make(Rows, len(rows))
+	for from, statuses := range rows {
+		out[from] = make(map[string]map[string]string, len(statuses))
+		for status, targets := range statuses {
+			out[from][status] = maps.Clone(targets)
+		}
+	}
+	return out
+}
+
+// Rules say who may write what to whom in a session, and what becomes of any other message.
+type Rules struct {
+	Rows Rows `json:"rows,omitempty"` // none = all to all
+	Warn bool `json:"warn,omitempty"` // it is delivered all the same
+	Max  int  `json:"max,omitempty"`  // how often a message may go the same way of a circle; 0 = always
 }
 
 // RoutingFile is where the table of a mesh lies in a project.

@@ -84,10 +84,11 @@ func Agents(ctx context.Context, a *site.Finder, o AgentsOptions) error {
 	if err != nil {
 		return site.ExplainRun(err)
 	}
-	if len(problems) > 0 {
+	routes, wrong := roster.Routes(s.Project, team, len(o.Only) > 0)
+	if problems = append(problems, wrong...); len(problems) > 0 {
 		return exit.Usage(errors.New(strings.Join(problems, "\n")))
 	}
-	p.spec.Tips = tips
+	p.spec.Tips, p.spec.Routes = tips, routes
 	if note := roster.SignalsNote(s.Project); note != "" {
 		a.Say("%s", note)
 	}

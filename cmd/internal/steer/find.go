@@ -9,6 +9,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -16,6 +17,7 @@ import (
 var wanted = map[string]string{
 	"stop": "runs or waits for a person", "pause": "runs", "say": "runs", "attach": "runs",
 	"retry": "is unfinished", "resume": "is interrupted, parked or paused, or owes something", "approve": "is at a gate",
+	post.CommandSend: "runs or waits for a person", post.CommandAck: "runs or waits for a person", post.CommandRetry: "runs or waits for a person",
 	"answer": "has an open question", "changes": "is at a gate, is parked or has a pull request",
 }
 

@@ -50,6 +50,11 @@ func Give(ctx context.Context, a *site.Finder, name string, can func(session.Ent
 	if err := refuseUnhosted(entry, p.Name); err != nil {
 		return err
 	}
+	return give(ctx, a, entry, p)
+}
+
+// give records a command for a session, and says what became of it.
+func give(ctx context.Context, a *site.Finder, entry session.Entry, p orchestrator.Payload) error {
 	p.Actor, p.Source, p.SourceID = Actor(), "cli", "cli/"+RandomID()
 	p.PID, p.Origin = os.Getpid(), Origin()
 	if err := record(ctx, a, entry, p); err != nil {

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/mail"
+)
+
+const mailFile = `session: shop
+agents:
+  - name: api
+    branch: feature/api
+    task: Write the API
+  - name: page
+    branch: feature/page
+    task: Write the page
+`
+
+const mailPlaybook = `version: 1
+agents:
+  - role: build
+    task: page
+    steps:
+      - expect: "api (build): ` + "`shop/api`" + `"
+      - hear: the title is Shop
+      - submit: {tool: msg_send, with: {to: core/core, type: ask, headline: "Which language?", body: "Go?\n"}}
+      - hear: nobody answered
+      - submit: {tool: msg_send, with: {to: api, type: ask, headline: "Which port?", body: "The page needs it.\n"}}
+      - hear: it is 8080
+      - write: {file: page.txt, text: "8080\n"}
+      - submit: {tool: submit_done}
+  - role: build
+    task: api
+    steps:
+      - expect: "status ` + "`complete`" + ` to page: the API is there"
+      - hear: The page needs it.
+      - submit: {tool: msg_send, via: cli, args: [msg, send, --to, shop/page, --type, ask-response, --in-reply-to, page-2, --headline, it is 8080, --body, it is 8080]}
+      - submit: {tool: msg_send, with: {to: nobody, type: task, headline: x, body: x}, refused: true}
+      - submit: {tool: msg_send, with: {to: page, type: task, status: blocked, headline: x, body: x}, refused: true}
+      - write: {file: api.txt, text: "api\n"}
+      - submit: {tool: submit_done}
+`
+
+// Two agents of a run write to each other, by the tool and by its twin, and to the person, who
+// cannot be asked here, writes and sees all of it.
+func TestAgentsWriteToOneAnother(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: mailPlaybook, config: "sandbox: {unsafe_flags: true}\n"})
+	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), mailFile)
+	table := filepath.Join(r.clone, "meshes", "mesh-configs", "shop.json")
+	r.write(table, `{"mesh":"shop","routing":{"api":{"complete":{"pages":"typed wrong"}}}}`)
+	if res := r.expect(exit.BadUsage, "agents", "start", "--yes", "--headless"); !strings.Contains(res.err, `no agent is called "pages", did you mean "page"?`) || len(r.sessions()) > 0 {
+		t.Errorf("a table with a mistake: %s", res.err)
+	}
+	r.write(table, `{"mesh":"shop","routing":{"api":{"complete":{"page":"the API is there"}}}}`)
+	b := r.background("agents", "start", "--yes", "--headless")
+	r.atWork("build")
+	if res := r.expect(exit.BadUsage, "msg", "send", "--to", "nobody", "--type", "update", "--headline", "", "--body", "x"); !strings.Contains(res.err, `--to: no agent is called "nobody"`) {
+		t.Errorf("a message to nobody: %s", res.err)
+	}
+	if res := r.expect(exit.Done, "msg", "send", "--to", "page", "--type", "update", "--headline", "the title is Shop", "--body", "So."); !strings.Contains(res.err+res.out, "msg send: done") {
+		t.Errorf("a message to page: %s%s", res.err, res.out)
+	}
+	<-b.ended
+	if code := b.cmd.ProcessState.ExitCode(); code != exit.Done {
+		t.Fatalf("exit code %d: %s", code, b.out.String())
+	}
+	if got := r.git(r.clone, "show", "feature/page:page.txt"); got != "8080" {
+		t.Errorf("feature/page holds %q", got)
+	}
+	var rows []mail.Message
+	if err := json.Unmarshal([]byte(r.expect(exit.Done, "msg", "list", "--session", "shop", "--json").out), &rows); err != nil || len(rows) != 5 {
+		t.Fatalf("messages %+v, %v", rows, err)
+	}
+	var got []string
+	for _, m := range rows {
+		got = append(got, strings.Join([]string{m.Type, m.Status, m.From, m.To, m.Headline, m.InReplyTo, m.State}, " | "))
+	}
+	slices.Sort(got) // they are of one second
+	if want := []string{
+		"ask | start | shop/page | core/core | Which language? |  | acked",
+		"ask | start | shop/page | shop/api | Which port? |  | acked",
+		"ask-response | complete | core/core | shop/page | answer to m2 | page-1 | acked",
+		"ask-response | complete | shop/api | shop/page | it is 8080 | page-2 | acked",
+		"update | start | core/core | shop/page | the title is Shop |  | acked",
+	}; !slices.Equal(got, want) {
+		t.Errorf("messages\n%s", strings.Join(got, "\n"))
+	}
+	if out := r.expect(exit.Done, "msg", "read", "page-2", "--session", "shop").out; !strings.HasSuffix(out, "\n\nThe page needs it.\n") {
+		t.Errorf("read: %s", out)
+	}
+	r.expect(exit.Done, "doctor", "shop")
+}
+
+// talkPlaybook is a conversation of two agents alone.
+const talkPlaybook = `version: 1
+agents:
+  - role: build
+    task: page
+    steps:
+      - submit: {tool: msg_send, with: {to: api, type: ask, headline: "Which port?", body: "The page needs it.\n"}}
+      - hear: it is 8080
+      - submit: {tool: msg_send, with: {to: api, type: update, headline: thank you, body: "The page is on its way.\n"}}
+      - write: {file: page.txt, text: "8080\n"}
+      - submit: {tool: submit_done}
+  - role: build
+    task: api
+    steps:
+      - hear: The page needs it.
+      - submit: {tool: msg_send, with: {to: page, type: ask-response, in_reply_to: page-1, headline: it is 8080, body: it is 8080}}
+      - hear: on its way
+      - write: {file: api.txt, text: "api\n"}
+      - submit: {tool: submit_done}
+`
+
+// What agents write while the host is dead, and what it had taken before, is delivered by the next
+// one, each message once.
+func TestMessagesOutliveAKilledHost(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a run for a moment")
+	}
+	r := newRig(t, rigOptions{playbook: talkPlaybook, config: "sandbox: {unsafe_flags: true}\n"})
+	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), mailFile)
+	r.killAfter(9, "agents", "start", "--yes", "--headless")
+	if res := r.agentmux("agents", "start", "--yes", "--headless"); res.code != exit.Done && !strings.Contains(res.err, "every agent has a marker") {
+		t.Fatalf("exit %d\n%s%s", res.code, res.out, res.err)
+	}
+	var rows []mail.Message
+	if err := json.Unmarshal([]byte(r.expect(exit.Done, "msg", "list", "--session", "shop", "--json").out), &rows); err != nil || len(rows) != 3 {
+		t.Fatalf("messages %+v, %v", rows, err)
+	}
+	for _, m := range rows {
+		if m.State != "acked" {
+			t.Errorf("message %+v", m)
+		}
+	}
+	r.expect(exit.Done, "doctor", "shop")
+}

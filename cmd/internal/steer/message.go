@@ -1,0 +1,100 @@
+package steer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/post"
+	"github.com/agentmux/agentmux/orchestrator/postbox"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows/message"
+)
+
+// Write sends a message of the person to an agent of a run of an agents file. flag returns what was
+// typed for a flag of msg send.
+func Write(ctx context.Context, a *site.Finder, flag func(name string) string) error {
+	var args []string
+	if name := flag("session"); name != "" {
+		args = []string{name}
+	}
+	entry, err := FindFor(ctx, a, post.CommandSend, args, site.Live)
+	if err == nil {
+		err = entry.Err
+	}
+	if err == nil {
+		err = refuseUnhosted(entry, post.CommandSend)
+	}
+	if err != nil {
+		return err
+	}
+	m, err := letter(entry.Dir, flag)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(entry.Dir, session.MessagesDir)
+	file, sum, err := postbox.Write(dir, m, time.Now())
+	if errors.Is(err, postbox.ErrLarge) {
+		return exit.Usage(fmt.Errorf("the message is %w", err))
+	}
+	if err != nil {
+		return err
+	}
+	err = give(ctx, a, entry, orchestrator.Payload{Name: post.CommandSend, File: path.Join(session.MessagesDir, file), SHA256: sum})
+	if err != nil { // without its file the command has no effect, if it is read later
+		return errors.Join(err, os.Remove(filepath.Join(dir, file)))
+	}
+	return nil
+}
+
+// letter makes the message, or says all that is wrong with it.
+func letter(dir string, flag func(string) string) (message.Message, error) {
+	s, err := session.Open(dir)
+	if err != nil {
+		return message.Message{}, err
+	}
+	def, err := s.Definition()
+	if err != nil {
+		return message.Message{}, err
+	}
+	m := message.Message{
+		From: message.Person, Type: flag("type"), Headline: strings.TrimSpace(flag("headline")), Status: flag("status"), InReplyTo: flag("in-reply-to"), Priority: flag("priority"),
+		ID: "core-" + RandomID()[:8], At: time.Now(), Body: []byte(strings.TrimRight(flag("body"), "\n") + "\n"),
+	}
+	var problems []string
+	to, problem := post.Recipient(def, flag("to"))
+	if def.Team == nil {
+		problem = "the agents of a workflow get no messages; agentmux say tells the one at work something"
+	}
+	if problem != "" {
+		problems = append(problems, "--to: "+problem)
+	}
+	m.To, _ = message.ParseAddress(to)
+	if m.Headline == "" {
+		problems = append(problems, "--headline: required")
+	}
+	if text := flag("deadline"); text != "" {
+		if m.Deadline, err = time.Parse(time.RFC3339, text); err != nil {
+			problems = append(problems, fmt.Sprintf("--deadline: expected a time such as 2026-01-15T10:05:00Z, found %q", text))
+		}
+	}
+	if len(problems) == 0 {
+		_, found := message.Parse("message", m.Text(), nil)
+		for _, p := range found {
+			p.File, p.Line = "", 0
+			problems = append(problems, "--"+p.String())
+		}
+	}
+	if len(problems) > 0 {
+		return m, exit.Usage(errors.New(strings.Join(problems, "\n")))
+	}
+	return m, nil
+}

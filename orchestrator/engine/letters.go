@@ -1,0 +1,54 @@
+package engine
+
+import (
+	"context"
+	"path"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/post"
+	"github.com/agentmux/agentmux/orchestrator/postbox"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows/message"
+)
+
+// messageLines takes what agents wrote to one another, but not while the session is paused or after
+// its end: the messages wait for it to continue.
+func (l *loop) messageLines(ctx context.Context) error {
+	return l.lines(ctx, session.MessageIndex, orchestrator.InMessage, func(s *orchestrator.State) (orchestrator.Cursor, bool) {
+		return s.MessageCursor, !s.Paused && !s.Ended()
+	})
+}
+
+// open reads the letter that a line of the index names, without the secrets in it.
+func (o *Options) open(line *orchestrator.Line) {
+	p, err := line.Decode()
+	if err != nil || line.Tool == "" {
+		return // the reducer says so
+	}
+	dir, name := path.Split(p.File)
+	if path.Clean(dir) != session.MessagesDir {
+		line.Letter = &message.Letter{Problem: "it names no file of a message"}
+		return
+	}
+	letter := postbox.Read(o.Session.Path(session.MessagesDir), name)
+	if o.Redact != nil {
+		m := &letter.Message
+		m.Headline, m.Body, letter.Problem = o.Redact(m.Headline), []byte(o.Redact(string(m.Body))), o.Redact(letter.Problem)
+	}
+	line.Letter = &letter
+}
+
+// openSent reads the letter that a command of the person sends.
+func (o *Options) openSent(line *orchestrator.Line) {
+	if p, err := line.Decode(); err == nil && p.Name == post.CommandSend {
+		o.open(line)
+	}
+}
+
+// file keeps the messages that are about to leave the state. What a kill leaves here of a commit that
+// was not made is written again, and the state counts.
+func (o *Options) file(ended []orchestrator.Message) {
+	if err := postbox.File(o.Session.Path(session.MessagesLog), ended); err != nil {
+		o.Log.Warn("messages that have ended are not kept", "err", err)
+	}
+}

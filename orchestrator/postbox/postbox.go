@@ -1,0 +1,97 @@
+// Package postbox is the directory of the message files of a session: it writes a message to a file
+// of its own, and reads a file as a letter.
+//
+// A file is made once and never changed. Names that begin with a dot, links and what is not a
+// regular file are not letters.
+package postbox
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/agentmux/agentmux/internal/durable"
+	"github.com/agentmux/agentmux/workflows/message"
+)
+
+// maxTaken bounds the names that are tried for a message whose name is taken.
+const maxTaken = 1000
+
+// ErrLarge says that a message is larger than its file may be; nothing was written.
+var ErrLarge = errors.New("larger than 256 KiB")
+
+// Write makes the file of a message below dir. It returns its name and its hash. A name that is
+// taken gets -2, -3 and so on behind its id, and the message with it.
+func Write(dir string, m message.Message, at time.Time) (name, sum string, err error) {
+	id := m.ID
+	for n := 2; n < maxTaken; n++ {
+		if name, err = message.FileName(at, &m); err != nil {
+			return "", "", fmt.Errorf("write message: %w", err)
+		}
+		text := m.Text()
+		if len(text) > message.MaxFile {
+			return "", "", ErrLarge
+		}
+		if err = durable.Create(filepath.Join(dir, name), text); err == nil {
+			return name, hash(text), nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return "", "", fmt.Errorf("write message: %w", err)
+		}
+		m.ID = fmt.Sprintf("%s-%d", id, n)
+	}
+	return "", "", fmt.Errorf("write message: every name up to %s is taken", name)
+}
+
+// maxBody is how much of a body a letter keeps: as much as a question may have.
+const maxBody = 4000
+
+// Read reads the file called name below dir. What is not a message says so in its Problem.
+func Read(dir, name string) message.Letter {
+	if name == "" || filepath.Base(name) != name || strings.HasPrefix(name, ".") {
+		return message.Letter{Problem: fmt.Sprintf("%q is not the name of a message", name)}
+	}
+	data, err := content(filepath.Join(dir, name))
+	if err != nil {
+		return message.Letter{Problem: err.Error()}
+	}
+	m, problems := message.Parse(name, data, nil)
+	if m.Body = bytes.ToValidUTF8(m.Body[:min(len(m.Body), maxBody)], nil); m.ID == "" {
+		m.ID = message.ParseName(name, []string{m.From.Agent, m.To.Agent}).ID
+	}
+	return message.Letter{SHA256: hash(data), Message: m, Problem: message.Reason(problems)}
+}
+
+// content reads a regular file, of one that is too large one byte more than a message may have.
+func content(file string) ([]byte, error) {
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errors.New("the file is missing")
+	case err != nil:
+		return nil, errors.New("the file cannot be read")
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, message.MaxFile+1))
+	if err != nil {
+		return nil, errors.New("the file cannot be read")
+	}
+	return data, nil
+}
+
+func hash(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

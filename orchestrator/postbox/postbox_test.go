@@ -1,0 +1,103 @@
+package postbox_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/postbox"
+	"github.com/agentmux/agentmux/workflows/message"
+)
+
+var noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+
+func letter() message.Message {
+	return message.Message{
+		To: message.Address{Mesh: "shop", Agent: "api"}, From: message.Address{Mesh: "shop", Agent: "page"}, Type: message.Ask, ID: "page-1",
+		Headline: "\"quoted\": # and \u00fc", At: noon, Deadline: noon.Add(time.Hour), Priority: message.High, InReplyTo: "x", Body: []byte("---\nbody\n---\n"),
+	}
+}
+
+// What is written is read as it was, byte for byte, each under a name of its own.
+func TestLettersAreReadAsTheyWereWritten(t *testing.T) {
+	dir := t.TempDir()
+	for _, want := range []struct{ name, id string }{
+		{"0115120000-ask-page--api-page-1.md", "page-1"}, {"0115120000-ask-page--api-page-1-2.md", "page-1-2"}, {"0115120000-ask-page--api-page-1-3.md", "page-1-3"},
+	} {
+		name, sum, err := postbox.Write(dir, letter(), noon)
+		if err != nil || name != want.name {
+			t.Fatalf("%s, %v, want %s", name, err, want.name)
+		}
+		got := postbox.Read(dir, name)
+		m, sent := got.Message, letter()
+		if got.SHA256 != sum || got.Problem != "" || m.ID != want.id || m.Headline != sent.Headline || string(m.Body) != string(sent.Body) ||
+			!m.Deadline.Equal(sent.Deadline) || m.Priority != sent.Priority || m.InReplyTo != "x" || m.From != sent.From || m.To != sent.To {
+			t.Errorf("%+v", got)
+		}
+	}
+	large := letter()
+	large.Body = []byte(strings.Repeat("x", message.MaxFile))
+	if _, _, err := postbox.Write(dir, large, noon); !errors.Is(err, postbox.ErrLarge) {
+		t.Errorf("a large message: %v", err)
+	}
+	large = letter()
+	large.ID = "../x"
+	if _, _, err := postbox.Write(dir, large, noon); err == nil {
+		t.Error("a name leads out of the directory")
+	}
+}
+
+// What is not a message says why, and is never waited for.
+func TestWhatIsNotALetter(t *testing.T) {
+	dir := t.TempDir()
+	front := "---\nto: shop/api\nfrom: shop/page\ntype: ask\n---\n"
+	for name, text := range map[string]string{
+		"empty.md": "", "blank.md": " \n", "open.md": "---\nto: a/b\n", "nul.md": "---\nto: a/b\x00\n---\n", "list.md": "---\nto: [a/b]\nfrom: a/c\ntype: ask\n---\n",
+		"large.md": front + strings.Repeat("x", message.MaxFile), ".hidden.md": front,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(t.TempDir(), "x"), []byte(front), 0o600), os.Symlink("large.md", filepath.Join(dir, "link.md")),
+		os.Mkdir(filepath.Join(dir, "dir.md"), 0o700), syscall.Mkfifo(filepath.Join(dir, "pipe.md"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"empty.md": "expected the line ---", "blank.md": "expected the line ---", "open.md": "the keys have no end", "nul.md": "holds a NUL byte", "list.md": "to: ",
+		"large.md": "larger than 256 KiB", "link.md": "cannot be read", "dir.md": "not a regular file", "pipe.md": "not a regular file", "none.md": "missing",
+		".hidden.md": "is not the name of a message", "../x": "is not the name of a message", "": "is not the name of a message",
+	} {
+		if got := postbox.Read(dir, name); !strings.Contains(got.Problem, want) {
+			t.Errorf("%s: %q, want %q", name, got.Problem, want)
+		}
+	}
+}
+
+func TestEndedMessagesAreKept(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "messages.jsonl")
+	if list, err := postbox.Ended(log); err != nil || list != nil {
+		t.Errorf("without a log: %v, %v", list, err)
+	}
+	one := orchestrator.Message{Seq: 1, File: "msgs/a.md", State: orchestrator.MessageAcked, To: "shop/api"}
+	if err := errors.Join(postbox.File(log, nil), postbox.File(log, []orchestrator.Message{one, {Seq: 2, File: "msgs/b.md"}})); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(log, os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteString("{\"seq\":3,\n")
+		err = errors.Join(err, f.Close())
+	}
+	if err = errors.Join(err, postbox.File(log, []orchestrator.Message{{Seq: 4, File: "msgs/d.md"}})); err != nil {
+		t.Fatal(err)
+	}
+	list, err := postbox.Ended(log)
+	if err != nil || len(list) != 3 || list[0] != one || list[2].Seq != 4 {
+		t.Errorf("%+v, %v", list, err)
+	}
+}

@@ -1,0 +1,132 @@
+package tools
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/post"
+	"github.com/agentmux/agentmux/orchestrator/postbox"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows/message"
+)
+
+// sendMessage writes a message of an agent to its file, and the line of the index that names it,
+// while no other writer can write. The sender is the agent of the launch that calls.
+func (c *call) sendMessage(st *orchestrator.State) Answer {
+	m, refusal := c.letter(st)
+	if refusal != nil {
+		return *refusal
+	}
+	var answer Answer
+	err := c.s.Append(session.MessageIndex, c.now, func(tail session.Tail) (*session.NewLine, error) {
+		if st = tail.State; st.Ended() {
+			answer = *c.admitted(st)
+			return nil, nil
+		}
+		unread, err := tail.Unread()
+		if err != nil {
+			return nil, err
+		}
+		m.ID = fmt.Sprintf("%s-%d", m.From.Agent, st.MessageCursor.Seq+len(unread)+1)
+		name, sum, err := postbox.Write(c.s.Path(session.MessagesDir), m, c.now)
+		if err != nil {
+			return nil, err
+		}
+		c.payload = orchestrator.Payload{File: path.Join(session.MessagesDir, name), SHA256: sum}
+		answer = Answer{OK: true, Phase: st.Phase, Warnings: c.warnings, Text: c.sent(m, name)}
+		return c.line(st), nil
+	})
+	switch {
+	case errors.Is(err, session.ErrBusy):
+		return Answer{Phase: st.Phase, Text: "busy: other writers hold the file, nothing was sent; call msg_send again", Errors: []string{"busy"}}
+	case errors.Is(err, postbox.ErrLarge):
+		return *c.invalid(st, []string{"body: the message would be " + err.Error()})
+	case err != nil:
+		return Answer{Phase: st.Phase, Text: "not sent: " + err.Error() + "; call msg_send again", Errors: []string{err.Error()}}
+	}
+	return answer
+}
+
+// sent says what becomes of a message, and what the writer can do meanwhile.
+func (c *call) sent(m message.Message, name string) string {
+	text := "sent: " + name + " to " + m.To.String() + "."
+	if m.Type == message.Ask {
+		text += " The answer comes as a message; go on with what does not need it, or end your turn."
+	}
+	return text
+}
+
+// letter makes the message of the parameters, or says why it is not sent.
+func (c *call) letter(st *orchestrator.State) (message.Message, *Answer) {
+	if a := c.admitted(st); a != nil {
+		return message.Message{}, a
+	}
+	parts, ok := c.who.Launch.Parts()
+	key := orchestrator.KeyOf(parts.Role, parts.Task)
+	if !ok || key != c.who.key() || !slices.Contains(post.Addresses(c.def), post.Address(c.def, key)) {
+		a := refused("a message is sent from the launch of its writer, and launch %q is not of an agent %q of this run", c.who.Launch, c.who.key())
+		a.Phase = st.Phase
+		return message.Message{}, &a
+	}
+	m, problems := c.compose()
+	if problems = append(c.problems, problems...); len(problems) > 0 {
+		return m, c.invalid(st, problems)
+	}
+	status := m.Status
+	if status == "" {
+		status = message.StatusOf(m.Type)
+	}
+	from, to := m.From.String(), m.To.String()
+	switch why := post.Refused(st, from, to, status, post.AnswersAnAsk(st, from, to, m.InReplyTo)); {
+	case why == "":
+	case st.Settings.Msg.Warn:
+		c.warnings = append(c.warnings, why)
+	default:
+		a := refused("%s", why)
+		a.Phase = st.Phase
+		return m, &a
+	}
+	return m, nil
+}
+
+func (c *call) compose() (m message.Message, problems []string) {
+	text := func(name string) string { return c.draft[name].text }
+	m = message.Message{
+		Type: text("type"), Status: text("status"), Headline: strings.TrimSpace(text("headline")), InReplyTo: text("in_reply_to"),
+		Priority: text("priority"), At: c.now, Body: []byte(strings.TrimRight(text("body"), "\n") + "\n"),
+	}
+	from := post.Address(c.def, c.who.key())
+	m.From, _ = message.ParseAddress(from)
+	switch to, problem := post.Recipient(c.def, text("to")); {
+	case text("to") == "":
+	case problem != "":
+		problems = append(problems, "to: "+problem)
+	case to == from:
+		problems = append(problems, "to: "+to+" is you")
+	default:
+		m.To, _ = message.ParseAddress(to)
+	}
+	if given := text("deadline"); given != "" {
+		var err error
+		if m.Deadline, err = time.Parse(time.RFC3339, given); err != nil {
+			problems = append(problems, fmt.Sprintf("deadline: expected a time such as 2026-01-15T10:05:00Z, found %q", given))
+		}
+	}
+	if m.Type == message.AskResponse && m.InReplyTo == "" {
+		problems = append(problems, "in_reply_to: required for an ask-response")
+	}
+	if len(problems) > 0 || len(c.problems) > 0 {
+		return m, problems
+	}
+	_, found := message.Parse("message", m.Text(), nil) // the rules of its file
+	for _, p := range found {
+		p.File, p.Line = "", 0
+		problems = append(problems, p.String())
+	}
+	return m, problems
+}

@@ -1,0 +1,242 @@
+package tools_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/postbox"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/tools"
+	"github.com/agentmux/agentmux/workflows/message"
+)
+
+const pair = `session: shop
+agents:
+  - {name: api, branch: api, task: t}
+  - {name: page, branch: page, task: t}
+`
+
+func startTeam(t *testing.T) *rig {
+	t.Helper()
+	s, err := session.Create(session.CreateSpec{
+		Project: t.TempDir(), Now: noon, Name: "shop", Agents: []byte(pair),
+		State: orchestrator.State{Kind: orchestrator.KindAgents, Settings: orchestrator.DefaultSettings(), BaseSHA: "abc"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	def, err := s.Definition()
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := s.Recover(noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{T: t, s: s, def: def, st: st, now: noon}
+	r.input(orchestrator.Input{Kind: orchestrator.InStart, Start: &orchestrator.Start{Mode: orchestrator.StartNew}})
+	return r
+}
+
+// messages consumes the index of messages as the host does.
+func (r *rig) messages() {
+	r.Helper()
+	lines, _, err := r.s.Lines(session.MessageIndex, r.st.MessageCursor, 0)
+	if err != nil {
+		r.Fatal(err)
+	}
+	for _, l := range lines {
+		if p, err := l.Decode(); err == nil {
+			letter := postbox.Read(r.s.Path(session.MessagesDir), filepath.Base(p.File))
+			l.Letter = &letter
+		}
+		r.input(orchestrator.Input{Kind: orchestrator.InMessage, Line: &l})
+	}
+}
+
+func about(to, kind, headline string) map[string]any {
+	return map[string]any{"to": to, "type": kind, "headline": headline, "body": "The page needs it.\n---\nend"}
+}
+
+// What one agent sends is in the answers of the other one until that has read it.
+func TestASentMessageReachesItsReader(t *testing.T) {
+	r := startTeam(t)
+	api, page := r.agent("build", "api"), r.agent("build", "page")
+	r.ok(r.call(page, "msg_send", about("api", "ask", "Which port?")), "sent: 0115120000-ask-page--api-page-1.md to shop/api. The answer comes as a message")
+	r.ok(r.call(page, "msg_send", about("shop/api", "update", "Done soon")), "sent: 0115120000-update-page--api-page-2.md to shop/api.")
+	r.messages()
+	a := r.call(api, "report_status", map[string]any{"message": "m"})
+	if !a.OK || len(a.Messages) != 2 || a.Messages[0].From != "shop/page" || a.Messages[0].Headline != "Which port?" || a.Messages[0].Type != "ask" {
+		t.Fatalf("answer %+v", a)
+	}
+	r.ok(r.call(api, "msg_list", nil), "2 messages\n- 0115120000-ask-page--api-page-1.md: ask from shop/page, queued: Which port?")
+	r.ok(r.call(api, "msg_read", map[string]any{"file": "page-1"}), "---\nto: shop/api\nfrom: shop/page\ntype: ask\n")
+	if text := r.call(api, "msg_read", map[string]any{"file": "page-1"}).Text; !strings.Contains(text, "---\nThe page needs it.\n---\nend\n") {
+		t.Errorf("message %q", text)
+	}
+	r.host()
+	if a := r.call(api, "report_status", map[string]any{"message": "m"}); len(a.Messages) != 1 || a.Messages[0].Headline != "Done soon" {
+		t.Errorf("answer %+v", a)
+	}
+	if a := r.call(page, "msg_list", nil); !strings.HasPrefix(a.Text, "0 messages") {
+		t.Errorf("the writer sees %q", a.Text)
+	}
+	answer := about("page", "ask-response", "8080")
+	answer["in_reply_to"], answer["status"], answer["priority"], answer["deadline"] = "page-1", "approved", "high", "2026-01-15T13:00:00Z"
+	r.ok(r.call(api, "msg_send", answer), "sent: 0115120000-ask-response-api--page-api-3.md to shop/page.")
+	r.messages()
+	if m := r.st.Messages[len(r.st.Messages)-1]; m.InReplyTo != "page-1" || m.Priority != "high" || m.Deadline.IsZero() || m.From != "shop/api" {
+		t.Errorf("message %+v", m)
+	}
+}
+
+func TestAMessageThatIsNotSentSaysWhy(t *testing.T) {
+	r := startTeam(t)
+	page := r.agent("build", "page")
+	with := func(change map[string]any) map[string]any {
+		params := about("api", "update", "x")
+		for k, v := range change {
+			params[k] = v
+		}
+		return params
+	}
+	for want, params := range map[string]map[string]any{
+		"to: required": {"type": "update", "headline": "x", "body": "y"},
+		`to: no agent is called "nobody"; expected one of shop/api, shop/page, core/core`: with(map[string]any{"to": "nobody"}),
+		`to: no agent is called "pipeline/coder"`:                                         with(map[string]any{"to": "pipeline/coder"}),
+		`to: no agent is called "../api"`:                                                 with(map[string]any{"to": "../api"}),
+		"to: shop/page is you":                                                            with(map[string]any{"to": "page"}),
+		"type: ":                                                                          with(map[string]any{"type": "prompt"}),
+		"status: expected lower case letters":                                             with(map[string]any{"status": "Done!"}),
+		"deadline: expected a time such as":                                               with(map[string]any{"deadline": "soon"}),
+		"in_reply_to: required for an ask-response":                                       with(map[string]any{"type": "ask-response"}),
+		"priority: ":          with(map[string]any{"priority": "urgent"}),
+		"larger than 256 KiB": with(map[string]any{"body": strings.Repeat("x", 256<<10)}),
+	} {
+		r.refused(r.call(page, "msg_send", params), want)
+	}
+	if entries, err := os.ReadDir(r.s.Path(session.MessagesDir)); err != nil || len(entries) > 1 { // the index, which a lock made
+		t.Errorf("files %v, %v", entries, err)
+	}
+	r.messages()
+	if len(r.st.Messages) > 0 {
+		t.Errorf("messages %+v", r.st.Messages)
+	}
+	one := start(t, "quick")
+	one.refused(one.call(one.agent("planner", ""), "msg_send", about("coder", "update", "x")), "msg_send is not a tool of the planner")
+}
+
+// What the table of the run does not allow is refused at once, with what it allows.
+func TestAMessageAgainstTheTableIsRefused(t *testing.T) {
+	r := startTeam(t)
+	r.st.Settings.Msg.Rows = message.Rows{"page": {"complete": {"api": "written"}}}
+	r.command("pause") // a commit, with the table
+	r.command("resume")
+	page := r.agent("build", "page")
+	r.refused(r.call(page, "msg_send", about("api", "update", "x")), "refused: page may not send start to api, only complete to api")
+	r.refused(r.call(page, "msg_send", about("core/core", "ask", "x")), "refused: page may not send start to core, only complete to api")
+	r.ok(r.call(page, "msg_send", about("api", "task-complete", "x")), "sent: ")
+	r.st.Settings.Msg.Warn = true
+	r.command("pause")
+	r.command("resume")
+	if a := r.call(page, "msg_send", about("api", "update", "x")); !a.OK || len(a.Warnings) != 1 || !strings.HasPrefix(a.Warnings[0], "page may not send start") {
+		t.Errorf("answer %+v", a)
+	}
+}
+
+func (r *rig) command(name string) {
+	r.Helper()
+	r.input(orchestrator.Input{Kind: orchestrator.InCommand, Line: &orchestrator.Line{
+		File: session.Commands, Tool: "command", Payload: []byte(`{"name":"` + name + `","actor":"dev","source":"cli"}`),
+	}})
+}
+
+// Messages that ended long ago have left the state, and are listed and read as before.
+func TestMessagesOfLongAgoAreShown(t *testing.T) {
+	r := startTeam(t)
+	api, page := r.agent("build", "api"), r.agent("build", "page")
+	for n := range 60 {
+		r.ok(r.call(page, "msg_send", about("api", "update", fmt.Sprint("news ", n))), "sent: ")
+		r.messages()
+		r.ok(r.call(api, "msg_read", map[string]any{"file": fmt.Sprint("page-", n+1)}), "---\n")
+		r.host()
+	}
+	if n := len(r.st.Messages); n != 50 {
+		t.Errorf("the state holds %d messages", n)
+	}
+	a := r.call(api, "msg_list", map[string]any{"limit": 200})
+	if !a.OK || strings.Count(a.Text, "acked: news") != 60 || !strings.Contains(a.Text, "news 0\n") {
+		t.Errorf("list %s", a.Text)
+	}
+	if a := r.call(api, "msg_list", nil); strings.Count(a.Text, "acked: news") != 20 {
+		t.Errorf("list %s", a.Text)
+	}
+	r.ok(r.call(api, "msg_read", map[string]any{"file": "page-1"}), "---\nto: shop/api\n")
+	r.refused(r.call(page, "msg_read", map[string]any{"file": "page-1"}), "there is no message page-1 for you")
+}
+
+// Nothing that a caller says makes it another agent.
+func TestSecurity40ACallerWritesInTheNameOfItsLaunch(t *testing.T) {
+	r := startTeam(t)
+	page := r.agent("build", "page")
+	params := about("api", "update", "x")
+	params["from"] = "core/core"
+	a := r.call(page, "msg_send", params)
+	r.ok(a, "sent: ")
+	if len(a.Warnings) != 1 || !strings.HasPrefix(a.Warnings[0], "from: not a parameter of msg_send") {
+		t.Errorf("warnings %q", a.Warnings)
+	}
+	r.messages()
+	if m := r.st.Messages[0]; m.From != "shop/page" || m.By != page.Launch {
+		t.Errorf("message %+v", m)
+	}
+	for name, who := range map[string]tools.Caller{
+		"no launch":          {Dir: page.Dir, Role: "build", Task: "page"},
+		"a person":           {Dir: page.Dir},
+		"of another agent":   {Dir: page.Dir, Role: "build", Task: "api", Launch: page.Launch},
+		"of no agent":        {Dir: page.Dir, Role: "build", Task: "nobody", Launch: "1.build.nobody.1"},
+		"not a launch":       {Dir: page.Dir, Role: "build", Task: "page", Launch: "page"},
+		"without being told": {Dir: page.Dir, Launch: page.Launch},
+	} {
+		if a := r.call(who, "msg_send", about("api", "update", "y")); a.OK {
+			t.Errorf("%s: %s", name, a.Text)
+		}
+	}
+}
+
+// Writers at once: every answer is one message, with a number of its own.
+func TestManyWriteMessagesAtOnce(t *testing.T) {
+	r := startTeam(t)
+	page := r.agent("build", "page")
+	var wait sync.WaitGroup
+	for n := range 8 {
+		wait.Go(func() {
+			if a := r.call(page, "msg_send", about("api", "update", fmt.Sprint("n", n))); !a.OK {
+				t.Error(a.Text)
+			}
+		})
+	}
+	wait.Wait()
+	r.messages()
+	seen := map[string]bool{}
+	for _, m := range r.st.Messages {
+		seen[m.ID+m.Headline] = true
+	}
+	if len(r.st.Messages) != 8 || len(seen) != 8 {
+		t.Errorf("%d messages: %v", len(r.st.Messages), seen)
+	}
+}
+
+// After the end of the session nothing is sent.
+func TestNothingIsSentAfterTheEnd(t *testing.T) {
+	r := startTeam(t)
+	page := r.agent("build", "page")
+	r.input(orchestrator.Input{Kind: orchestrator.InCommand, Line: &orchestrator.Line{Signal: "interrupt"}})
+	r.refused(r.call(page, "msg_send", about("api", "update", "x")), "the session has ended")
+}
