@@ -49,9 +49,8 @@ func (r *repository) adopt(ctx context.Context) error {
 	return nil
 }
 
-// mislay takes a claim that belongs to nothing here. Of a session that had begun its issue is told that
-// it ends; a request is judged once more. A session that cannot be read, as one of a newer version, is left
-// as it is.
+// mislay takes a claim that belongs to nothing here. Of a session that had begun its issue is told that it
+// ends; a request is judged once more. A session that cannot be read, as one of a newer version, is left.
 func (r *repository) mislay(ctx context.Context, held claim.Held) error {
 	ends, err := r.lookout.Mislay(ctx, held, func(name string) bool { return r.lacks(name) && !r.recalled(held.Seen()) })
 	if ends == nil || err != nil {

@@ -116,7 +116,8 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 		},
 	})
 	r.ear = ear.New(ear.Options{
-		Client: act.Client, Repo: r.repo, Bot: b.Config.Bot, Journal: r.journal, Owner: owner{r}, Recall: owner{r}.recall, Brief: b.Issue != 0, Now: act.Client.Now, Local: b.Now, Log: r.log(),
+		Client: act.Client, Repo: r.repo, Bot: b.Config.Bot, Journal: r.journal, Owner: owner{r}, Recall: owner{r}.recall, Brief: b.Issue != 0,
+		Now: act.Client.Now, Local: b.Now, Log: r.log(),
 	})
 	r.follow = follow.New(follow.Options{
 		Client: act.Client, Repo: r.repo, Bot: b.Config.Bot, Owner: followed{r}, Secrets: b.Host.Redactor, Now: act.Client.Now, Local: b.Now, Log: r.log(),
