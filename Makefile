@@ -82,6 +82,7 @@ test-mutants: ## each gate taken out of a copy: a test must fail; with MUTANTS=t
 	@.ci/setup && .ci/ram .ci/mutants/run $(MUTANTS)
 
 nightly: ## the long form of each suite, one after the other: hours
+	$(MAKE) test AGENTMUX_TEST_RACE=all
 	$(MAKE) test-mutants
 	$(MAKE) fuzz FUZZTIME=5m FUZZREST=1m
 	$(MAKE) test-agents FULL=1
