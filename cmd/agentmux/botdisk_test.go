@@ -38,7 +38,7 @@ func TestGitHub80ARequestWaitsForTheDisk(t *testing.T) {
 	must(os.Rename(claims, claims+".away"))
 	must(os.Remove(tickets))
 	repo.Comment(1, "Soon?", rigOwner) // a change has the issue looked at before its time
-	r.eventually("there is no claim", says("claim issue 1"), b.out.String)
+	r.eventually("there is no claim", says("claims.git/"), b.out.String)
 	if len(r.told(rigRepo, 1)) != 0 || !r.hasLabel(rigRepo, 1, "agentmux:quick") {
 		t.Errorf("labels %v", repo.Issue(1).Labels)
 	}
