@@ -11,7 +11,7 @@ import (
 
 func newAgentsCmd(a *app) *cobra.Command {
 	cmd := group(groupSetup, &cobra.Command{
-		Use: "agents", Short: "Write an agents file and run it: several agents of one run", Args: unknownCommand, RunE: needsSubcommand,
+		Use: "agents", Short: "Run several agents at once from an agents file", Args: unknownCommand, RunE: needsSubcommand,
 		Example: "  agentmux agents init\n  agentmux agents start\n  agentmux agents status",
 	})
 	var o team.Options

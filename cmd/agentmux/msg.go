@@ -18,7 +18,7 @@ import (
 // addMail gives the commands that agents have for their messages to people, too, and adds those
 // that only people have.
 func addMail(a *app, msg *cobra.Command) {
-	msg.GroupID, msg.Short = groupStart, "Show the messages of agents"
+	msg.GroupID, msg.Short = groupStart, "Read what agents write to one another, and write to them"
 	msg.Long = `Shows the messages that agents have written to one another: those of a session, or with
 --dir those of another tool that has the same format. With --role, --task or --launch, as in
 an agent's pane, list and read are the agent's tools, and show it what it was sent.`
