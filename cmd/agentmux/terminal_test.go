@@ -92,11 +92,12 @@ func eventually(t testing.TB, what string, is func() bool, tell func() string) {
 	t.Helper()
 	limit := time.NewTimer(runLimit)
 	defer limit.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
+	begun := time.Now()
 	for !is() {
+		// What takes long is asked for less often: reading all sessions costs more than the wait.
+		next := min(20*time.Millisecond+time.Since(begun)/50, 150*time.Millisecond)
 		select {
-		case <-tick.C:
+		case <-time.After(next):
 		case <-limit.C:
 			more := ""
 			if tell != nil {
