@@ -6,6 +6,7 @@ TESTFLAGS ?=
 STRIDE ?= 1
 KILLS ?= 2000
 BOTKILLS ?= 500
+MOVEDKILLS ?= 50
 RACE ?= 20
 SEED ?= 1
 SESSIONS ?= 200
@@ -48,8 +49,8 @@ fuzz: ## the parsers of what others write for FUZZTIME each, the other fuzz targ
 test-real: ## published modules from a bug on record to a pull request (downloads them)
 	.ci/setup && AGENTMUX_TEST_REAL=1 go test -count=1 -timeout=20m $(TESTFLAGS) -run=TestReal ./cmd/agentmux
 
-test-crash: ## the host killed at each STRIDE-th crash point of a run, each time to the same end
-	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) .ci/ram go test -tags=crash -count=1 -parallel=12 -timeout=6h $(TESTFLAGS) -run=TestCrash ./bot/claim ./orchestrator/engine ./cmd/agentmux
+test-crash: ## the host killed at each STRIDE-th crash point of a run, each time to the same end; then MOVEDKILLS machines at random moments drawn from SEED, each session taken over by another
+	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) AGENTMUX_MOVED_KILLS=$(MOVEDKILLS) .ci/ram go test -tags=crash -count=1 -parallel=12 -timeout=6h $(TESTFLAGS) -run=TestCrash ./bot/claim ./orchestrator/engine ./cmd/agentmux
 
 test-bot: ## the bot killed at each STRIDE-th crash point of two requests, then BOTKILLS times at random moments drawn from SEED, and on a GitHub that fails; RACE issues for bots and claims that race
 	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) AGENTMUX_BOT_RACE=$(RACE) AGENTMUX_CLAIM_ROUNDS=$(RACE) AGENTMUX_BOT_KILLS=$(BOTKILLS) AGENTMUX_BOT_SEED=$(SEED) .ci/ram go test -tags=crash -count=1 -parallel=8 -timeout=6h $(TESTFLAGS) -run='TestBot(Crashes|KilledAtRandom|ThroughStorms|sRaceForIssues)|OneHostWinsEachRace' ./bot/claim ./cmd/agentmux

@@ -102,6 +102,14 @@ func (r *Work) RecordedRefs(ctx context.Context, s *orchestrator.State) error {
 		}
 	}
 	maps.DeleteFunc(want, func(_, id string) bool { return id == "" })
+	if id := want[gitrepo.PushedRef(own)]; id != "" && r.project.Remote != nil {
+		// What another machine pushed does not come along with a checkpoint.
+		if _, err := r.repo.Resolve(ctx, id); errors.Is(err, gitrepo.ErrNoCommit) {
+			if _, err := r.fetchBranch(ctx, s.FeatureBranch); err != nil {
+				return err
+			}
+		}
+	}
 	for _, ref := range slices.Sorted(maps.Keys(want)) {
 		// One that is gone shows where it is needed.
 		if err := r.repo.Hold(ctx, ref, want[ref]); err != nil && !errors.Is(err, gitrepo.ErrNoCommit) {

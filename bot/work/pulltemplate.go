@@ -2,11 +2,8 @@ package work
 
 import (
 	"context"
-	"path"
-	"slices"
-	"strings"
 
-	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/ghsync/pulltext"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -24,7 +21,11 @@ func (r *proposal) pullTemplate(ctx context.Context, s *orchestrator.State) stri
 		r.Log.Warn("no pull request template", "session", r.sess.Name(), "err", err)
 		return ""
 	}
-	found := templateOf(entries)
+	paths := make([]string, len(entries))
+	for i, e := range entries {
+		paths[i] = e.Path
+	}
+	found := pulltext.TemplateAmong(paths)
 	if found == "" {
 		return ""
 	}
@@ -34,19 +35,4 @@ func (r *proposal) pullTemplate(ctx context.Context, s *orchestrator.State) stri
 		return ""
 	}
 	return string(data)
-}
-
-// templateOf finds the file GitHub takes: the first of these places that has one, whatever
-// the case of its name.
-func templateOf(entries []gitrepo.Entry) string {
-	for _, dir := range []string{".github", ".", "docs"} {
-		i := slices.IndexFunc(entries, func(e gitrepo.Entry) bool {
-			name := strings.ToLower(path.Base(e.Path))
-			return path.Dir(e.Path) == dir && (name == "pull_request_template.md" || name == "pull_request_template.txt")
-		})
-		if i >= 0 {
-			return entries[i].Path
-		}
-	}
-	return ""
 }

@@ -44,14 +44,20 @@ func manyPolled(b *testing.B, config string, forward *atomic.Int64) (r *rig, fla
 	return r, flags
 }
 
-// built starts the bot as the program that is built, which is smaller than that of the tests.
-func (r *rig) built(b *testing.B, args ...string) *exec.Cmd {
+// build makes the program.
+func (r *rig) build(b *testing.B) (program string) {
 	b.Helper()
-	program := filepath.Join(r.dir, "agentmux")
+	program = filepath.Join(r.dir, "agentmux")
 	if out, err := exec.Command("go", "build", "-trimpath", "-o", program, ".").CombinedOutput(); err != nil {
 		b.Fatalf("build: %v\n%s", err, out)
 	}
-	cmd := exec.Command(program, append([]string{"bot"}, args...)...)
+	return program
+}
+
+// built starts the bot as the program that is built, which is smaller than that of the tests.
+func (r *rig) built(b *testing.B, args ...string) *exec.Cmd {
+	b.Helper()
+	cmd := exec.Command(r.build(b), append([]string{"bot"}, args...)...)
 	cmd.Dir, cmd.Env = r.clone, r.env
 	log, err := os.Create(filepath.Join(r.dir, "bot.log"))
 	if err != nil {

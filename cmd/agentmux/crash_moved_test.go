@@ -6,9 +6,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // Row R7: the machine that runs a session is killed at crash points of the run, and another one takes the session over. The
@@ -98,4 +100,88 @@ func (r *rig) continuedElsewhere(o rigOptions, at, want string) {
 	if got := other.picture(); saved && got != want {
 		r.t.Errorf("continued elsewhere:\n%s\nwithout a kill:\n%s\n%s", got, want, out)
 	}
+}
+
+// TestCrashMovedAtRandom kills machines at random moments of a session, several in each story, until AGENTMUX_MOVED_KILLS
+// (default 50) are dead. After each kill another machine takes the session over, and the end is that of a run without a
+// kill. Story i of AGENTMUX_CRASH_SEED (default 1) draws the same lives again.
+func TestCrashMovedAtRandom(t *testing.T) {
+	t.Parallel()
+	kills, seed := numberOf("AGENTMUX_MOVED_KILLS", 50), numberOf("AGENTMUX_CRASH_SEED", 1)
+	options := rigOptions{playbook: quickPlaybook}
+	whole := movable{rig: newRig(t, options)}
+	began := time.Now()
+	if code, out := whole.lives(runLimit); code != 0 {
+		t.Fatalf("exit %d\n%s", code, out)
+	}
+	longest, want := time.Since(began), whole.picture()
+	for story := 0; story*killsInAStory < kills; story++ {
+		share := min(killsInAStory, kills-story*killsInAStory)
+		t.Run(fmt.Sprintf("seed %d story %d", seed, story), func(t *testing.T) {
+			t.Parallel()
+			random := rand.New(rand.NewPCG(uint64(seed), uint64(story)))
+			life := func() time.Duration { return time.Duration(random.Int64N(int64(longest))) }
+			for left := share; left > 0; { // a session may end before all of its share are dead
+				m := movable{newRig(t, options), options, life}
+				m.saveOften()
+				left -= m.diesOften(left, want)
+			}
+		})
+	}
+}
+
+// movable is a machine on which a session lives for as long as is drawn.
+type movable struct {
+	*rig
+	options rigOptions
+	life    func() time.Duration
+}
+
+// diesOften has one machine after the other work on the session, each killed after a life that is drawn, until so many are
+// dead or one has ended the session. It returns how many are dead.
+func (m movable) diesOften(kills int, want string) (dead int) {
+	m.t.Helper()
+	first, lost := m, false
+	for {
+		limit := runLimit
+		if dead < kills {
+			limit = m.life()
+		}
+		code, out := m.lives(limit)
+		if code == 0 {
+			if got := m.picture(); !lost && got != want {
+				m.t.Errorf("after %d kills:\n%s\nwithout:\n%s\n%s", dead, got, want, out)
+			}
+			m.t.Logf("%d kills, begun once more: %v", dead, lost)
+			return dead
+		}
+		if code != -1 || limit == runLimit {
+			m.t.Fatalf("after %d kills: exit %d\n%s", dead, code, out)
+		}
+		dead++
+		first.asked.Add(2) // the budget is of the account, which all machines have
+		held, saved := m.claimRef() != "", len(m.savedOnes()) > 0
+		m.t.Logf("killed after %s, claimed %v, saved %v", limit, held, saved)
+		if !held && len(m.github.Repo(rigRepo).Pulls()) == 1 {
+			return dead // a person is told of the pull request
+		}
+		if lost = lost || held && !saved; held { // without a checkpoint a session begins from the start
+			m.asJob(fmt.Sprintf("a_93_%d", dead))
+		}
+		m.rig = m.elsewhere(m.options)
+		m.saveOften()
+	}
+}
+
+// lives runs the issue to its end, or to a kill after a time: the code is -1 then.
+func (m movable) lives(limit time.Duration) (code int, out string) {
+	m.t.Helper()
+	b := m.background(append(append([]string{"issue", "1"}, quickRun...), "--take")...)
+	select {
+	case <-b.ended:
+	case <-time.After(limit):
+		_ = b.cmd.Process.Kill()
+		<-b.ended
+	}
+	return b.cmd.ProcessState.ExitCode(), b.out.String()
 }

@@ -199,3 +199,24 @@ func TestProtocolR7ABotContinuesASessionOfAnother(t *testing.T) {
 		t.Errorf("a.txt holds %q", text)
 	}
 }
+
+// Row R7: what a person wants changed of a session that ended on one machine gets to its branch from another one, which
+// never had the commits of that branch.
+func TestProtocolR7ChangesFromAnotherMachineGetToItsBranch(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	r.quick(0)
+	e := r.session()
+	j := asRunner(r.elsewhere(rigOptions{playbook: strings.ReplaceAll(quickPlaybook, `"two\n"`, `"three\n"`), config: botConfig}))
+	repo := r.github.Repo(rigRepo)
+	repo.Comment(1, "/agentmux changes say three", rigOwner)
+	j.event("issue_comment", commentEvent("/agentmux changes say three"))
+	ran := j.expect(0, "issue", "1", "--headless")
+	branches := slices.DeleteFunc(branchesOf(repo), func(ref string) bool { return !strings.HasPrefix(ref, "refs/heads/") })
+	if got := j.result(); got.Session == "" || len(repo.Pulls()) != 1 || len(branches) != 2 {
+		t.Errorf("result %+v, %d pull requests, %q\n%s", got, len(repo.Pulls()), branches, ran.out)
+	}
+	if text, _ := repo.File(e.State.FeatureBranch, "a.txt"); text != "three\n" {
+		t.Errorf("a.txt holds %q", text)
+	}
+}

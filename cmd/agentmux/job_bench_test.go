@@ -1,0 +1,194 @@
+package main
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// jobActor is the account of a job's token.
+const jobActor = "github-actions[bot]"
+
+// BenchmarkJob measures jobs of the action with the program as it is built. AGENTMUX_BENCH_JOBS (1) is how often.
+//
+//	warm      a job on a runner that has the repository already: from its start to its first request and to its first
+//	          agent; the memory of its process at most
+//	handover  what a session asks of GitHub whose job parks it with a question, and which the job of the answer on another
+//	          runner ends; without what listening for comments costs
+//	stop      a job that is interrupted while its coder works: from the signal until the session's end is on disk, until
+//	          its last comment is, and until the process is gone
+func BenchmarkJob(b *testing.B) {
+	times := fromEnv(b, "AGENTMUX_BENCH_JOBS", 1)
+	b.Run("warm", func(b *testing.B) {
+		var request, agent time.Duration
+		memory := int64(0)
+		for range times {
+			j := newJobBench(b, rigOptions{}, 2)
+			j.labeled(1).end()
+			first, ran := len(j.github.Calls()), j.labeled(2)
+			ran.end()
+			request = max(request, j.github.Calls()[first].Time.Sub(ran.began))
+			agent = max(agent, j.first(2, orchestrator.EvAgentStarted).Sub(ran.began))
+			memory = max(memory, ran.memory)
+			j.cleanUp()
+		}
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(ms(request), "first-request-max-ms")
+		b.ReportMetric(ms(agent), "agents-started-max-ms")
+		b.ReportMetric(float64(memory)/1e6, "host-MB")
+	})
+	b.Run("handover", func(b *testing.B) {
+		j := newJobBench(b, rigOptions{playbook: parkedPlaybook, config: parksSoon}, 1)
+		j.labeled(1).end()
+		repo := j.github.Repo(rigRepo)
+		repo.SetRun(fakehub.Run{ID: 77, Attempt: 1, Status: "completed", Conclusion: "success"})
+		j.anotherRunner(79)
+		repo.Comment(1, "/agentmux answer 2", rigOwner)
+		j.event("issue_comment", commentEvent("/agentmux answer 2"))
+		j.start(1).end()
+		if got := j.result(); got.Outcome != "done" {
+			b.Fatalf("result %+v", got)
+		}
+		looks := 0
+		for _, c := range j.github.Calls() {
+			if c.Counted && c.Actor == jobActor && lookRule.MatchString(c.Path) {
+				looks++
+			}
+		}
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(float64(j.github.Requests(jobActor)-looks), "requests")
+		b.ReportMetric(float64(looks), "looks")
+	})
+	b.Run("stop", func(b *testing.B) {
+		var state, comment, gone time.Duration
+		for range times {
+			j := newJobBench(b, rigOptions{playbook: heldPlaybook}, 1)
+			ran := j.labeled(1)
+			j.eventually("the coder works", func() bool {
+				return slices.ContainsFunc(j.records(1), func(e orchestrator.Event) bool {
+					d, ok := e.Data.(orchestrator.AgentStartedRecord)
+					return ok && d.Role == "coder"
+				})
+			}, nil)
+			told := time.Now()
+			if err := ran.cmd.Process.Signal(syscall.SIGINT); err != nil {
+				b.Fatal(err)
+			}
+			ran.end()
+			gone = max(gone, time.Since(told))
+			state = max(state, j.first(1, orchestrator.EvCanceled).Sub(told))
+			for _, e := range j.github.Log() {
+				if strings.HasSuffix(e.Route, "/issues/comments/{id}") {
+					comment = max(comment, e.Time.Sub(told))
+				}
+			}
+			j.cleanUp()
+		}
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(ms(state), "state-max-ms")
+		b.ReportMetric(ms(comment), "comment-max-ms")
+		b.ReportMetric(ms(gone), "gone-max-ms")
+	})
+}
+
+// jobBench is a runner whose jobs are the program as it is built, on a repository with some issues.
+type jobBench struct {
+	*runner
+	program string
+}
+
+func newJobBench(b *testing.B, o rigOptions, issues int) *jobBench {
+	j := &jobBench{runner: newRunner(b, o)}
+	for range issues - 1 {
+		j.github.Repo(rigRepo).AddIssue(fakehub.IssueSpec{Title: "Say two, too", Body: "Both.\n", Author: rigOwner})
+	}
+	j.program = j.build(b)
+	return j
+}
+
+// settling is how long another label may follow: no runner begins a job sooner.
+const settling = 5 * time.Second
+
+// labeled starts the job of a label on an issue.
+func (j *jobBench) labeled(issue int) *benchedJob {
+	j.github.Repo(rigRepo).Label(issue, "agentmux:quick", rigOwner)
+	j.event("issues", strings.Replace(labelEvent("agentmux:quick"), `"number":1`, fmt.Sprintf(`"number":%d`, issue), 1))
+	pause(settling)
+	return j.start(issue)
+}
+
+// benchedJob is a job that runs.
+type benchedJob struct {
+	j      *jobBench
+	cmd    *exec.Cmd
+	out    output
+	began  time.Time
+	memory int64 // bytes, at most
+}
+
+func (j *jobBench) start(issue int) *benchedJob {
+	j.t.Helper()
+	b := &benchedJob{j: j, cmd: exec.Command(j.program, "issue", fmt.Sprint(issue), "--headless")}
+	b.cmd.Dir, b.cmd.Env = j.clone, j.env
+	b.cmd.Stdout, b.cmd.Stderr = &b.out, &b.out
+	b.began = time.Now()
+	if err := b.cmd.Start(); err != nil {
+		j.t.Fatal(err)
+	}
+	return b
+}
+
+// end waits for the end of the job, and fails unless it leaves a session.
+func (b *benchedJob) end() {
+	b.j.t.Helper()
+	ended := make(chan struct{})
+	go func() { _ = b.cmd.Wait(); close(ended) }()
+	limit := time.After(runLimit)
+	for {
+		select {
+		case <-ended:
+			if res := b.j.result(); res.Session == "" {
+				b.j.t.Fatalf("result %+v\n%s", res, b.out.String())
+			}
+			return
+		case <-limit:
+			_ = b.cmd.Process.Kill()
+			<-ended
+			b.j.t.Fatalf("the job does not end\n%s", b.out.String())
+		case <-time.After(20 * time.Millisecond):
+			if now, err := readPSS(fmt.Sprintf("/proc/%d/smaps_rollup", b.cmd.Process.Pid)); err == nil { // else it has just ended
+				b.memory = max(b.memory, now)
+			}
+		}
+	}
+}
+
+// records are those of the session of an issue on the runner.
+func (j *jobBench) records(issue int) []orchestrator.Event {
+	for _, e := range managedSessions(j.t, filepath.Join(j.temp, "state")) {
+		if e.State != nil && e.State.IssueNumber == issue {
+			return j.recordsOf(e)
+		}
+	}
+	return nil
+}
+
+// first is when the first record of a type was made.
+func (j *jobBench) first(issue int, kind string) time.Time {
+	j.t.Helper()
+	for _, e := range j.records(issue) {
+		if e.Type == kind {
+			return e.TS.Time
+		}
+	}
+	j.t.Fatalf("the session of issue %d has no record %s", issue, kind)
+	return time.Time{}
+}
