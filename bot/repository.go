@@ -116,10 +116,10 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 		},
 	})
 	r.ear = ear.New(ear.Options{
-		Client: act.Client, Repo: r.repo, Bot: b.Config.Bot, Journal: r.journal, Owner: owner{r}, Now: act.Client.Now, Log: r.log(),
+		Client: act.Client, Repo: r.repo, Bot: b.Config.Bot, Journal: r.journal, Owner: owner{r}, Now: act.Client.Now, Local: b.Now, Log: r.log(),
 	})
 	r.follow = follow.New(follow.Options{
-		Client: act.Client, Repo: r.repo, Bot: b.Config.Bot, Owner: followed{r}, Secrets: b.Host.Redactor, Now: act.Client.Now, Log: r.log(),
+		Client: act.Client, Repo: r.repo, Bot: b.Config.Bot, Owner: followed{r}, Secrets: b.Host.Redactor, Now: act.Client.Now, Local: b.Now, Log: r.log(),
 	})
 	r.refusals = refusal.New(refusal.Options{
 		Client: act.Client, Repo: r.name, Own: r.own, Journal: r.journal, Label: b.Config.Bot.Label, LinkHosts: b.Config.GitHub.LinkHosts,

@@ -27,7 +27,8 @@ type Options struct {
 	Owner   Owner
 	Issue   int              // the only one that is heard; 0 = all
 	Since   time.Time        // what was written before is not heard; zero = all is
-	Now     func() time.Time // nil = time.Now
+	Now     func() time.Time // by the clock of the server; nil = time.Now
+	Local   func() time.Time // by that of this machine, which dates what sessions record; nil = Now
 	Log     *slog.Logger     // nil = none
 }
 
@@ -81,6 +82,9 @@ type debt struct {
 func New(o Options) *Ear {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Local == nil {
+		o.Local = o.Now
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -33,11 +33,15 @@ const (
 
 var octoWidgets = ghsync.Repo{Owner: "octo", Name: "widgets"}
 
-// clock is the time of server, ear and journal.
+// clock is the time of server, ear and journal. That of the machine may be ahead of it.
 type clock struct {
-	mu  sync.Mutex
-	now time.Time
+	mu    sync.Mutex
+	now   time.Time
+	ahead time.Duration
 }
+
+// local is the time of the machine, which dates its records.
+func (c *clock) local() time.Time { return c.Now().Add(c.ahead) }
 
 func (c *clock) Now() time.Time {
 	c.mu.Lock()
@@ -197,7 +201,7 @@ func (s *scene) restart() {
 		s.Fatal(err)
 	}
 	s.ear = ear.New(ear.Options{
-		Client: s.client, Repo: octoWidgets, Bot: s.bot, Journal: s.journal, Owner: &s.owner, Now: s.Now, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
+		Client: s.client, Repo: octoWidgets, Bot: s.bot, Journal: s.journal, Owner: &s.owner, Now: s.Now, Local: s.local, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
 	})
 }
 
@@ -241,7 +245,7 @@ func (s *scene) start(change ...func(*orchestrator.State)) {
 // input has the session reduce and commit, as its host would.
 func (s *scene) input(in orchestrator.Input) {
 	s.Helper()
-	in.At = s.Now()
+	in.At = s.local()
 	step, err := decide.Reduce(s.def, s.st, in)
 	if err == nil {
 		err = s.sess.Commit(step)
@@ -267,7 +271,7 @@ func (s *scene) read() {
 // call makes a call of an agent and has the host read it.
 func (s *scene) call(role, tool string, params map[string]any) {
 	s.Helper()
-	who := tools.Caller{Dir: s.sess.Dir, Role: role, Launch: s.st.Agents[orchestrator.AgentKey(role)].Launch, Now: s.Now, Wait: time.Nanosecond}
+	who := tools.Caller{Dir: s.sess.Dir, Role: role, Launch: s.st.Agents[orchestrator.AgentKey(role)].Launch, Now: s.local, Wait: time.Nanosecond}
 	if a := tools.Call(s.Context(), who, tool, params); !a.OK {
 		s.Fatalf("%s: %s", tool, a.Text)
 	}

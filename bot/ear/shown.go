@@ -38,8 +38,8 @@ func (j *judgement) shownBefore() (digest string, err error) {
 
 // isBefore reports whether a gate was shown before the command was written.
 func (j *judgement) isBefore(opened orchestrator.Event) (bool, error) {
-	// The server's times have no fractions of a second.
-	inTime := !opened.TS.After(j.w.written.Add(time.Second))
+	shown := j.o.Now().Add(opened.TS.Sub(j.o.Local())) // by the clock of the server, whose times have no fractions of a second
+	inTime := !shown.After(j.w.written.Add(time.Second))
 	if !j.state.Shown() {
 		return inTime, nil
 	}

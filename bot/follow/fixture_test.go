@@ -31,6 +31,7 @@ type desk struct {
 	client  *ghsync.Client
 	session *session.Session
 	now     time.Time
+	ahead   time.Duration // of the machine's clock
 	pull    follow.Pull
 	sha     string
 	follow  *follow.Follow
@@ -94,6 +95,7 @@ func (d *desk) restart() {
 	d.must(secrets.Add("host-token", d.hub.Token("robot")))
 	d.follow = follow.New(follow.Options{
 		Client: d.client, Repo: octoWidgets, Bot: config.Bot{MinPermission: "write"}, Owner: d, Secrets: secrets, Now: func() time.Time { return d.now },
+		Local: func() time.Time { return d.now.Add(d.ahead) },
 	})
 }
 
@@ -132,7 +134,7 @@ func (d *desk) record(p follow.Pull, c orchestrator.Payload) error {
 	if err != nil {
 		return err
 	}
-	return s.Append(session.Commands, d.now, func(session.Tail) (*session.NewLine, error) {
+	return s.Append(session.Commands, d.now.Add(d.ahead), func(session.Tail) (*session.NewLine, error) {
 		return &session.NewLine{Tool: "command", Payload: c}, nil
 	})
 }

@@ -23,7 +23,8 @@ type Options struct {
 	Bot     config.Bot // who may ask
 	Owner   Owner
 	Secrets *redact.Redactor
-	Now     func() time.Time // nil: time.Now
+	Now     func() time.Time // by the clock of the server; nil: time.Now
+	Local   func() time.Time // by that of this machine, which dates what sessions are told; nil: Now
 	Log     *slog.Logger     // nil: none
 }
 
@@ -75,6 +76,9 @@ const (
 func New(o Options) *Follow {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Local == nil {
+		o.Local = o.Now
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

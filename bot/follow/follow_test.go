@@ -59,21 +59,26 @@ func TestGitHub83AReviewAndARedCheckAreOneRound(t *testing.T) {
 }
 
 func TestGitHub64ThreeRoundsThenAPersonIsAsked(t *testing.T) {
-	d := newDesk(t)
-	for n := 1; n <= 5; n++ {
-		d.repo.Review(d.pull.Number, "mia", "CHANGES_REQUESTED", fmt.Sprintf("No %d.", n))
-		d.heard()
-		d.pass(2 * time.Hour)
-		if got := len(d.rounds()); got != min(n, 3) {
-			t.Fatalf("review %d: %d rounds", n, got)
-		}
-		if n >= 3 {
-			d.restart()
-		}
-		d.push()
-	}
-	if len(d.told) != 1 || !strings.Contains(d.told[0], "3 follow-up rounds are done") {
-		t.Errorf("told %q", d.told)
+	for name, ahead := range map[string]time.Duration{"on a machine in time": 0, "on a machine a day ahead": 26 * time.Hour, "on a machine a day behind": -26 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.ahead = ahead
+			for n := 1; n <= 5; n++ {
+				d.repo.Review(d.pull.Number, "mia", "CHANGES_REQUESTED", fmt.Sprintf("No %d.", n))
+				d.heard()
+				d.pass(2 * time.Hour)
+				if got := len(d.rounds()); got != min(n, 3) {
+					t.Fatalf("review %d: %d rounds", n, got)
+				}
+				if n >= 3 {
+					d.restart()
+				}
+				d.push()
+			}
+			if len(d.told) != 1 || !strings.Contains(d.told[0], "3 follow-up rounds are done") {
+				t.Errorf("told %q", d.told)
+			}
+		})
 	}
 }
 

@@ -123,6 +123,9 @@ func (i *inspection) decide(ctx context.Context) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
+	if !past.Last.IsZero() { // by the clock of the server, as all else
+		past.Last = i.f.o.Now().Add(past.Last.Sub(i.f.o.Local()))
+	}
 	f := Facts{
 		Now: i.f.o.Now(), Rules: i.p.Rules, Bot: i.f.o.Bot, Own: own, State: i.p.State, Past: past, Pushed: i.w.pushed, PushedAt: i.w.pushedAt,
 		Head: i.w.head, Reviews: i.reviews, Seen: map[string]time.Time{},

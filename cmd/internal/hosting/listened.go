@@ -70,7 +70,7 @@ func listen(ctx context.Context, s *site.Site, of claimedIssue, t *tenure.Spec) 
 	}
 	l.ear = &ear.Listener{Ear: ear.New(ear.Options{
 		Client: h.GitHub, Repo: of.repo, Bot: s.Config.Bot, Journal: j, Owner: one, Issue: of.number,
-		Since: heardSince(state, h.GitHub.Now()), Now: h.GitHub.Now, Log: h.Log,
+		Since: heardSince(state, h.GitHub.Now()), Now: h.GitHub.Now, Local: h.Now, Log: h.Log,
 	})}
 	l.change(t)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
