@@ -2,7 +2,6 @@ package orphan
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/gate"
@@ -19,16 +18,15 @@ const askPause = 5 * time.Second
 // it was claimed here. A claim that was given back leaves no trace, but its host took the request label off before,
 // and no other host does so while this one has the claim. It is asked before the decision is recorded, because this
 // host takes the label off after that. The error is that of ctx.
-func Served(ctx context.Context, github *ghsync.Client, j *journal.Journal, t ticket.Ticket) (bool, error) {
+func Served(ctx context.Context, github *ghsync.Client, j *journal.Journal, t ticket.Ticket, label string) (bool, error) {
 	if _, decided := j.Decision(t.Issue, t.Trigger); decided || t.Taken || t.Former != nil || t.Trigger.Kind != gate.Label {
 		return false, nil
 	}
 	for {
-		issue, err := github.Issue(ctx, t.Repo, t.Issue)
+		record, err := github.Record(ctx, t.Repo, t.Issue)
 		if err == nil {
-			return !slices.ContainsFunc(issue.Labels, func(name string) bool {
-				return gate.LabelTrigger(ghsync.LabelEvent{Name: name}).Name == t.Trigger.Name
-			}), nil
+			_, asked := record.Request(label)
+			return !asked, nil
 		}
 		wait, passes := transport.Later(err)
 		if !passes {

@@ -43,7 +43,7 @@ func TestGitHub36AServedRequestDoesNotBeginOnceMore(t *testing.T) {
 	asked := ticket.Ticket{Repo: ghsync.Repo{Owner: "octo", Name: "widgets"}, Issue: issue, Trigger: at}
 	is := func(what string, tk ticket.Ticket, want bool) {
 		t.Helper()
-		if served, err := orphan.Served(t.Context(), client, j, tk); served != want || err != nil {
+		if served, err := orphan.Served(t.Context(), client, j, tk, "agentmux"); served != want || err != nil {
 			t.Errorf("%s: served %t, %v", what, served, err)
 		}
 	}
@@ -57,7 +57,7 @@ func TestGitHub36AServedRequestDoesNotBeginOnceMore(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if served, err := orphan.Served(ended, client, j, asked); served || err == nil {
+	if served, err := orphan.Served(ended, client, j, asked, "agentmux"); served || err == nil {
 		t.Errorf("at the end of the bot: served %t, %v", served, err)
 	}
 	if _, err := j.Append(journal.Decided{Issue: issue, Trigger: at, Row: gate.RowStart, What: gate.Queue}); err != nil {
