@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,6 +72,32 @@ func TestGitHub86DiscoveryTakesHalfOfEachPace(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What a discovered thing leads to does not wait behind the next discoveries, also where both together are the whole
+// pace of reads.
+func TestGitHub86AReadThatFollowsADiscoveryDoesNotWait(t *testing.T) {
+	over(t, func(int, *http.Request) (*http.Response, error) { return respond(200, repoJSON) }, func(t *testing.T, c *ghsync.Client, w *wire) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var done sync.WaitGroup
+		var follow, late atomic.Int32
+		for range 20 {
+			done.Go(func() {
+				for readRepository(discovering(ctx), c) == nil {
+					began := time.Now()
+					if readRepository(t.Context(), c) == nil && time.Since(began) > 0 {
+						late.Add(1)
+					}
+					follow.Add(1)
+				}
+			})
+		}
+		done.Wait()
+		if n := follow.Load(); n < 120 || late.Load() > 0 {
+			t.Errorf("of %d reads that followed %d waited", n, late.Load())
+		}
+	})
 }
 
 func readRepository(ctx context.Context, c *ghsync.Client) error {

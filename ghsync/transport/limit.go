@@ -110,6 +110,10 @@ func (t *limit) pace(ctx context.Context, c call) error {
 		if taken, err = t.discoveryPaces.wait(ctx, c); err != nil {
 			return err
 		}
+		if !t.paces.yield(ctx, c.bucket) {
+			giveBack(taken)
+			return stayed(ctx, 0, "own")
+		}
 	}
 	_, err := t.paces.wait(ctx, c)
 	if err != nil {

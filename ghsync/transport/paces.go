@@ -67,6 +67,18 @@ func (p *paces) wait(ctx context.Context, c call) ([]*rate.Limiter, error) {
 	return p.reserve(ctx, c, limiters)
 }
 
+// yield has discovery wait until the reads that sessions may send at once are half there again: else each read
+// for a session that follows from a discovered one would wait for its turn among them. Where sessions take all that
+// comes, it ends all the same.
+func (p *paces) yield(ctx context.Context, b bucket) bool {
+	if b != readBucket {
+		return true
+	}
+	l := p.rates[b][0]
+	missing := float64(l.Burst())/2 + 1 - l.TokensAt(time.Now())
+	return missing <= 0 || Wait(ctx, time.Duration(missing/float64(l.Limit())*float64(time.Second)))
+}
+
 // reserve takes one of each limiter and waits until all let the call through, or takes none:
 // a call that is not sent takes no place from others.
 func (p *paces) reserve(ctx context.Context, c call, limiters []*rate.Limiter) ([]*rate.Limiter, error) {
