@@ -43,10 +43,11 @@ type limit struct {
 }
 
 func newLimit(q *quota, l Limits) *limit {
+	all := newPaces(l, 1, nil)
 	return &limit{
-		meter: &meter{sum: Traffic{Requests: map[Sent]int{}}}, quota: q, all: newTurnstile(inFlight), writing: newTurnstile(1), paces: newPaces(l, 1),
+		meter: &meter{sum: Traffic{Requests: map[Sent]int{}}}, quota: q, all: newTurnstile(inFlight), writing: newTurnstile(1), paces: all,
 		interval:    rate.NewLimiter(rate.Every(cmp.Or(l.WriteEvery, time.Second)), 1),
-		discovering: newTurnstile(inFlight / 2), discoveryPaces: newPaces(l, 0.5),
+		discovering: newTurnstile(inFlight / 2), discoveryPaces: newPaces(l, 0.5, all),
 	}
 }
 
@@ -109,10 +110,6 @@ func (t *limit) pace(ctx context.Context, c call) error {
 		// In a queue of its own: a call that waits for the smaller limit holds up no other.
 		if taken, err = t.discoveryPaces.wait(ctx, c); err != nil {
 			return err
-		}
-		if !t.paces.yield(ctx, c.bucket) {
-			giveBack(taken)
-			return stayed(ctx, 0, "own")
 		}
 	}
 	_, err := t.paces.wait(ctx, c)
