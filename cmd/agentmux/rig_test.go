@@ -44,14 +44,15 @@ func limitOf(text string) time.Duration {
 // rig is a person's machine: a home, a clone of a repository on the fake GitHub,
 // and a configuration that plays every role by a playbook.
 type rig struct {
-	t      testing.TB
-	github *fakehub.Server
-	dir    string // short: sockets lie below
-	clone  string
-	env    []string
-	asked  atomic.Int32 // commands so far that ask GitHub something
-	ran    sync.Map     // the first words of commands so far
-	alike  bool         // what is proved is what commands print: each counts as one of showing
+	t       testing.TB
+	github  *fakehub.Server
+	dir     string // short: sockets lie below
+	clone   string
+	env     []string
+	asked   atomic.Int32 // commands so far that ask GitHub something
+	ran     sync.Map     // the first words of commands so far
+	program string       // the program that runs all commands, and the panes; empty: this test, and that of inPanes
+	alike   bool         // what is proved is what commands print: each counts as one of showing
 }
 
 // showing are the commands that show what is there and start nothing.
@@ -230,6 +231,9 @@ func (r *rig) command(args ...string) *exec.Cmd {
 	// something is run again, the test is about what it shows, and the start costs four times less.
 	if _, again := r.ran.LoadOrStore(args[0], true); again && (r.alike || slices.Contains(showing, args[0])) {
 		program, err = inPanes()
+	}
+	if r.program != "" {
+		program = r.program
 	}
 	if err != nil {
 		r.t.Fatal(err)
