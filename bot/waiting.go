@@ -226,6 +226,7 @@ func (w *waiting) served(ctx context.Context) {
 	w.repo.log().Info("another host was first", "issue", w.Issue, "err", "it took the request label off before the issue was claimed here")
 	w.release(ctx)
 	w.remove()
+	w.repo.met.Add(w.Issue, w.repo.bot.Now().Add(tryPause)) // a server that lags behind may not have known the label yet
 }
 
 func (w *waiting) remove() {
