@@ -35,7 +35,18 @@ func loser(t *testing.T, log, at string) {
 	r := newRig(t, rigOptions{playbook: heldPlaybook, unlabel: true, config: botConfig})
 	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
 	b := r.background("bot")
-	r.eventually("the coder is at work", func() bool { return r.coderAtWork(rigRepo) }, b.out.String)
+	r.eventually("the coder is at work", func() bool {
+		if !r.coderAtWork(rigRepo) {
+			return false
+		}
+		e := r.served(rigRepo)[0]
+		for key, a := range e.State.Agents {
+			if key.Role() == "coder" && !r.recorded(e, orchestrator.EvAgentStarted, a.Launch) {
+				return false
+			}
+		}
+		return len(e.State.Workspaces) > 0
+	}, b.out.String)
 	b.exit(syscall.SIGKILL)
 	s := r.served(rigRepo)[0].State
 	for _, w := range s.Workspaces {
