@@ -84,7 +84,7 @@ var table = []row{
 	{6, "bot/claim/claimtest", "bot/claim"},                                                                                          // a server's claims in memory, for the tests of all who decide by claims
 	{10, "bot/recall", "bot/claim bot/gate bot/orphan ghsync orchestrator orchestrator/session"},                                     // above the orphans, which a claim tells of: what no host has is told by its comment
 	{10, "bot/tenure", "bot/checkpoint bot/claim bot/host ghsync ghsync/transport internal/crash orchestrator orchestrator/session"}, // above the host, which is run by it, and the claims, which know no session
-	{9, "bot/orphan", "bot/claim bot/gate bot/journal bot/ticket ghsync orchestrator orchestrator/session"},                          // between claims, which know no request, and the gate, which knows no claim of another host
+	{9, "bot/orphan", "bot/claim bot/gate bot/journal bot/ticket ghsync ghsync/transport orchestrator orchestrator/session"},         // between claims, which know no request, and the gate, which knows no claim of another host
 	{10, "bot/upkeep", "bot/inbox bot/claim bot/config bot/host bot/work ghsync/mirror orchestrator orchestrator/session"},           // above the host, which removes: it says what may go
 	{9, "bot/refusal", "bot/gate bot/journal ghsync ghsync/markdown ghsync/transport internal/crash internal/redact"},                // the gate decides, this tells: apart from what is done with requests that pass
 	{6, "bot/inbox", "orchestrator orchestrator/session"},                                                                            // files of a session alone, so that bot, host and commands read them alike

@@ -101,7 +101,7 @@ func (w *waiting) make(ctx context.Context) (dir string, d gate.Decision, err er
 	if d = slot.Judge(); d.What != gate.Start {
 		return "", d, nil
 	}
-	ledger, err := w.ledger()
+	ledger, err := w.repo.shelf.Ledger(w.Issue)
 	if err != nil {
 		return "", d, err
 	}

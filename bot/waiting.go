@@ -10,13 +10,13 @@ import (
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/journal"
+	"github.com/agentmux/agentmux/bot/orphan"
 	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/ghsync/mirror/comment"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // waiting is a ticket in the queue. Its goroutine shows it on its issue until it begins or is
@@ -66,6 +66,9 @@ func (r *repository) enqueue(t ticket.Ticket, held claim.Held) error {
 	if err != nil {
 		return err
 	}
+	if w.Dropped == "" {
+		r.bot.queue.Add(entry{w})
+	}
 	r.bot.spawn(func() {
 		for w.run(r.bot.life) != nil { // a panic
 			if w.Dropped == "" {
@@ -74,9 +77,6 @@ func (r *repository) enqueue(t ticket.Ticket, held claim.Held) error {
 			transport.Wait(r.bot.life, restartPause)
 		}
 	})
-	if w.Dropped == "" {
-		r.bot.queue.Add(entry{w})
-	}
 	return nil
 }
 
@@ -137,11 +137,17 @@ func (w *waiting) run(ctx context.Context) (err error) {
 		w.drop(ctx, w.Dropped)
 		return nil
 	}
+	if served, err := orphan.Served(ctx, w.repo.account.Client, w.repo.journal, w.Ticket, w.repo.bot.Config.Bot.Label); err != nil {
+		return nil // the next start does it
+	} else if served {
+		w.served(ctx)
+		return nil
+	}
 	if w.repo.journal.Insist(ctx, journal.Decided{Issue: w.Issue, Trigger: w.Trigger, With: w.With, Row: gate.RowStart, What: gate.Queue}, w.repo.log()) != nil {
 		return nil // the next start does it
 	}
 	crash.Point("decide ticket", "")
-	if w.former != nil && !told(ctx, w.former.End, w.Former.Why) {
+	if w.former != nil && !mirror.Insist(ctx, w.former.End, w.Former.Why) {
 		return nil // the next start does it
 	}
 	var now *comment.Waiting
@@ -188,26 +194,11 @@ func (w *waiting) run(ctx context.Context) (err error) {
 	}
 }
 
-// told calls say until the issue was told, or cannot be. It reports whether that was before ctx ended.
-func told(ctx context.Context, say func(context.Context, string) (time.Duration, error), why string) bool {
-	for failures := 0; ; failures++ {
-		next, err := say(ctx, why)
-		if err == nil && next == 0 || errors.Is(err, mirror.ErrClaimLost) || errors.Is(err, mirror.ErrIssueGone) || transport.IsNotFound(err) {
-			return true
-		}
-		if !transport.Wait(ctx, max(next, min(showPause<<min(failures, 5), maxShowPause))) {
-			return false
-		}
-	}
-}
-
 // lost forgets a ticket that another host has taken. Its comment is that host's now.
 func (w *waiting) lost() {
 	w.repo.bot.queue.Remove(w.Key())
 	w.repo.log().Info("another host has taken a ticket", "issue", w.Issue, "host", w.held.Holder())
-	if err := w.repo.shelf.Remove(w.Issue); err != nil {
-		w.repo.log().Warn("ticket not removed", "issue", w.Issue, "err", err)
-	}
+	w.remove()
 }
 
 // gone drops a ticket whose issue was deleted or transferred.
@@ -220,11 +211,25 @@ func (w *waiting) gone(ctx context.Context) {
 
 // drop tells on the issue why the ticket does not begin, and gives it up.
 func (w *waiting) drop(ctx context.Context, why string) {
-	if !told(ctx, w.placard.Drop, why) {
+	if !mirror.Insist(ctx, w.placard.Drop, why) {
 		return // the next start does it
 	}
 	crash.Point("drop placard", "")
 	w.release(ctx)
+	w.remove()
+}
+
+// served gives a ticket up whose request another host has served.
+func (w *waiting) served(ctx context.Context) {
+	w.repo.bot.queue.Remove(w.Key())
+	w.repo.bot.queue.Yield(w.Key())
+	w.repo.log().Info("another host was first", "issue", w.Issue, "err", "it took the request label off before the issue was claimed here")
+	w.release(ctx)
+	w.remove()
+	w.repo.met.Add(w.Issue, w.repo.bot.Now().Add(tryPause)) // a server that lags behind may not have known the label yet
+}
+
+func (w *waiting) remove() {
 	if err := w.repo.shelf.Remove(w.Issue); err != nil {
 		w.repo.log().Warn("ticket not removed", "issue", w.Issue, "err", err)
 	}
@@ -241,13 +246,4 @@ func (w *waiting) release(ctx context.Context) {
 			return // the next start finds it
 		}
 	}
-}
-
-// ledger is what the placard did, for the session's mirror.
-func (w *waiting) ledger() ([]byte, error) {
-	data, err := session.ReadFile(w.repo.shelf.Placard(w.Issue))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return data, err
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,6 +72,37 @@ func TestGitHub86DiscoveryTakesHalfOfEachPace(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What a discovered thing leads to seldom waits behind the next discoveries, also where both together would be more
+// than the pace of reads. What may be sent at once at the start is not counted.
+func TestGitHub86AReadThatFollowsADiscoveryDoesNotWait(t *testing.T) {
+	over(t, func(int, *http.Request) (*http.Response, error) { return respond(200, repoJSON) }, func(t *testing.T, c *ghsync.Client, w *wire) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var done sync.WaitGroup
+		var follow, late atomic.Int32
+		for range 20 {
+			done.Go(func() {
+				for readRepository(discovering(ctx), c) == nil {
+					for range 2 {
+						began := time.Now()
+						err := readRepository(t.Context(), c)
+						if began.Sub(w.start) < 10*time.Second {
+							continue
+						}
+						if follow.Add(1); err != nil || time.Since(began) > time.Millisecond {
+							late.Add(1)
+						}
+					}
+				}
+			})
+		}
+		done.Wait()
+		if n := follow.Load(); n < 120 || late.Load() > n/10 {
+			t.Errorf("of %d reads that followed %d waited", n, late.Load())
+		}
+	})
 }
 
 func readRepository(ctx context.Context, c *ghsync.Client) error {

@@ -12,7 +12,7 @@ type Desk interface {
 	// by this host: what an earlier process of it left is adopted or released.
 	Take(ctx context.Context, want Want) (Held, error)
 	// Steal takes the claim that was seen away from its host. The error is *TakenError if that
-	// host is not stale, or if the claim is another one by now.
+	// host is not stale, or if the claim is another one by now. One that was given back is free.
 	Steal(ctx context.Context, seen Seen, want Want) (Held, error)
 	// Adopt holds a claim of this host id that an earlier process left. It asks nothing.
 	Adopt(seen Seen) (Held, error)
@@ -54,6 +54,8 @@ type Want struct {
 	Session string
 	Trigger string
 	State   State // Queued or Running
+	// Only, with Steal: a claim that is not there any more is not taken, because what it was for has ended.
+	Only bool
 }
 
 // Seen is a claim as it was read.
@@ -85,6 +87,9 @@ const (
 type TakenError struct{ Seen Seen }
 
 func (e *TakenError) Error() string {
+	if e.Seen.ID == "" && e.Seen.Claim.Host == "" && e.Seen.Problem == nil {
+		return fmt.Sprintf("the claim of issue %d was given back", e.Seen.Issue)
+	}
 	if e.Seen.Problem != nil {
 		return fmt.Sprintf("issue %d is claimed, and the claim cannot be read: %v; if no host works on it, remove %s", e.Seen.Issue, e.Seen.Problem, claimRef(e.Seen.Issue))
 	}

@@ -69,7 +69,10 @@ func (d *Local) Take(_ context.Context, want Want) (Held, error) {
 }
 
 // Steal is described at Desk: it succeeds only if the lock was let go since.
-func (d *Local) Steal(ctx context.Context, _ Seen, want Want) (Held, error) {
+func (d *Local) Steal(ctx context.Context, seen Seen, want Want) (Held, error) {
+	if want.Only {
+		return nil, &TakenError{Seen: seen}
+	}
 	return d.Take(ctx, want)
 }
 

@@ -97,7 +97,7 @@ func (d *Remote) Steal(ctx context.Context, seen Seen, want Want) (Held, error) 
 	d.mu.Lock()
 	now, there := d.list.seen(seen.Issue)
 	d.mu.Unlock()
-	if !there {
+	if !there && !want.Only {
 		return d.Take(ctx, want) // it was released meanwhile
 	}
 	if now.ID != seen.ID {
@@ -130,7 +130,7 @@ func (d *Remote) claim(ctx context.Context, want Want, over Seen) (Held, error) 
 	if err != nil {
 		return nil, fmt.Errorf("claim issue %d: %w", want.Issue, err)
 	}
-	at, start, err := d.push(ctx, swap{issue: want.Issue, old: over.ID, new: id, take: true, beat: d.o.Host.beats()})
+	at, start, err := d.push(ctx, swap{issue: want.Issue, old: over.ID, new: id, take: !want.Only, beat: d.o.Host.beats()})
 	if err != nil {
 		return nil, fmt.Errorf("claim issue %d: %w", want.Issue, err)
 	}

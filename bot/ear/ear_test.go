@@ -388,9 +388,12 @@ func (s *scene) show() {
 }
 
 func TestAnApprovalBeforeTheGateIsForNothing(t *testing.T) {
-	for name, mirrored := range map[string]bool{"by numbers": true, "by times": false} {
+	for name, ahead := range map[string]time.Duration{
+		"by numbers": 0, "by times": 0, "by times, on a machine a day ahead": 26 * time.Hour, "by times, on a machine a day behind": -26 * time.Hour,
+	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t)
+			s, mirrored := newScene(t), name == "by numbers"
+			s.ahead = ahead
 			s.start(func(st *orchestrator.State) { st.Settings.ApprovePlan, st.Mirror = true, mirrored })
 			id := s.comment("/agentmux approve", "wil")
 			s.pass(2 * time.Second)

@@ -283,7 +283,7 @@ func (s *scene) read() {
 // call makes a call of an agent and has the host read it.
 func (s *scene) call(role, tool string, params map[string]any) {
 	s.Helper()
-	who := tools.Caller{Dir: s.sess.Dir, Role: role, Launch: s.st.Agents[orchestrator.AgentKey(role)].Launch, Now: s.Now, Wait: time.Nanosecond}
+	who := tools.Caller{Dir: s.sess.Dir, Role: role, Launch: s.st.Agents[orchestrator.AgentKey(role)].Launch, Now: s.local, Wait: time.Nanosecond}
 	if a := tools.Call(s.Context(), who, tool, params); !a.OK {
 		s.Fatalf("%s: %s", tool, a.Text)
 	}

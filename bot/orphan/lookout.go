@@ -112,11 +112,20 @@ func (l *Lookout) Unproven(issue int) bool {
 	return slices.ContainsFunc(l.claims, func(s claim.Seen) bool { return s.Issue == issue && s.Unproven })
 }
 
-// Take claims an issue: one that is free, that of a host that is gone, or the request that a live host
-// has in its queue if left is that one. The error is as that of [claim.Desk.Take].
+// Take claims an issue: one that is free, that of a host that is gone, or the request of another host if left is
+// that one. A request whose claim is not there any more was served by its host or by one that took it. The error is
+// as that of [claim.Desk.Take].
 func (l *Lookout) Take(ctx context.Context, want claim.Want, left *Request) (claim.Held, error) {
 	held, err := l.takeKept(ctx, want)
 	if held != nil || err != nil {
+		return held, err
+	}
+	if left != nil && !left.Mislaid {
+		want.Only = true
+		held, err := l.o.Desk.Steal(ctx, left.Seen, want)
+		if err == nil {
+			l.o.Log.Info("an issue is taken from another host", "issue", want.Issue, "host", left.Seen.Claim.Host.String(), "live", left.Live)
+		}
 		return held, err
 	}
 	held, err = l.o.Desk.Take(ctx, want)
@@ -131,11 +140,13 @@ func (l *Lookout) Take(ctx context.Context, want claim.Want, left *Request) (cla
 	if staleErr != nil {
 		return nil, staleErr
 	}
-	if why == claim.NotStale || why == claim.Waiting && (left == nil || left.Seen.ID != taken.Seen.ID) {
+	if why == claim.NotStale || why == claim.Waiting {
 		return nil, err
 	}
-	l.o.Log.Info("an issue is taken from another host", "issue", want.Issue, "host", taken.Seen.Claim.Host.String(), "why", string(why))
-	return l.o.Desk.Steal(ctx, taken.Seen, want)
+	if held, err = l.o.Desk.Steal(ctx, taken.Seen, want); err == nil {
+		l.o.Log.Info("an issue is taken from another host", "issue", want.Issue, "host", taken.Seen.Claim.Host.String(), "why", string(why))
+	}
+	return held, err
 }
 
 // of reads the request of a claim. A session that has begun is one if it can be continued here, also one

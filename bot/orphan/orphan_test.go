@@ -189,7 +189,7 @@ func TestARequestOfALiveHostIsTakenWhereItCanBegin(t *testing.T) {
 			t.Errorf("something follows from %s: %t", what, !wanted)
 		}
 	}
-	for _, other := range []*orphan.Request{nil, {Live: true}} {
+	for _, other := range []*orphan.Request{nil, {Live: true, Seen: claim.Seen{Issue: 12}}} {
 		if _, err := l.Take(t.Context(), want, other); !errors.As(err, new(*claim.TakenError)) {
 			t.Fatalf("taken for another reason: %v", err)
 		}

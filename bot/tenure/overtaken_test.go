@@ -27,7 +27,7 @@ func TestProtocolR8AnOvertakenSessionIsNotRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			if c.parked {
-				r.dir = r.parked()
+				r.dir = r.ended("parked", orchestrator.OutcomeNeedsHuman, orchestrator.ReasonQuestion)
 			}
 			if err := (claim.Note{Host: r.id, Checkpoint: "c1"}).Write(r.dir); err != nil {
 				t.Fatal(err)

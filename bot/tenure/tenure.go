@@ -103,10 +103,16 @@ func Run(ctx context.Context, r Runner, spec Spec) (*orchestrator.State, error) 
 	}
 }
 
+// rests reports whether a session has ended and a host without the claim has nothing left to do for it. One that lost
+// its claim may have been killed before its agents were stopped and what they had not submitted was kept.
+func rests(s *orchestrator.State) bool {
+	return s.Ended() && (s.OutcomeReason != orchestrator.ReasonClaimLost || len(s.Pending) == 0)
+}
+
 // yield ends a session that is under way because another host has its issue.
 func (t *tenure) yield(ctx context.Context, r Runner, taken *claim.TakenError) (*orchestrator.State, error) {
 	s, err := t.state()
-	if err != nil || s.Ended() || taken.Seen.Problem != nil || taken.Seen.Claim.Host == t.Machine {
+	if err != nil || rests(s) || taken.Seen.Problem != nil || taken.Seen.Claim.Host == t.Machine {
 		return nil, errors.Join(taken, err)
 	}
 	return r.Run(ctx, host.RunSpec{Dir: t.Run.Dir, Config: t.Run.Config, OnCommit: t.Run.OnCommit, Guard: lost(taken.Seen.Claim.Host)})
@@ -116,7 +122,7 @@ func (t *tenure) yield(ctx context.Context, r Runner, taken *claim.TakenError) (
 func (t *tenure) overtaken(ctx context.Context, r Runner, other *checkpoint.OtherHostError) (*orchestrator.State, error) {
 	t.end(ctx)
 	s, err := t.state()
-	if err != nil || s.Ended() || t.Run.Resume {
+	if err != nil || rests(s) || t.Run.Resume {
 		return nil, errors.Join(other, err)
 	}
 	return r.Run(ctx, host.RunSpec{Dir: t.Run.Dir, Config: t.Run.Config, OnCommit: t.Run.OnCommit, Guard: lost(other.Host)})

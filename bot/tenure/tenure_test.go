@@ -134,10 +134,16 @@ func TestNothingRunsUnderAnotherHostsClaim(t *testing.T) {
 	if _, err := r.desk(other).Take(t.Context(), claim.Want{Issue: 12, Session: "other", Trigger: "cli/other", State: claim.Running}); err != nil {
 		t.Fatal(err)
 	}
-	for name, steal := range map[string]bool{"": false, "although a person wants it": true} {
+	for name, change := range map[string]func(*tenure.Spec){
+		"":                           func(*tenure.Spec) {},
+		"although a person wants it": func(s *tenure.Spec) { s.Steal = true },
+		"the end of its loser, which was killed before its agents were stopped": func(s *tenure.Spec) {
+			s.Run.Dir = r.ended("lost", orchestrator.OutcomeCanceled, orchestrator.ReasonClaimLost, orchestrator.Effect{ID: "1", Type: orchestrator.EffStopAgent})
+		},
+	} {
 		t.Run(name, func(t *testing.T) {
 			spec := r.spec()
-			spec.Steal = steal
+			change(&spec)
 			s, err := tenure.Run(t.Context(), runner(func(ctx context.Context, spec host.RunSpec) (*orchestrator.State, error) {
 				var lost *claim.LostError
 				if err := spec.Guard.Check(ctx); !errors.As(err, &lost) || lost.Host != other || spec.Guard.Holder() != other.String() {
@@ -157,7 +163,10 @@ func TestNothingRunsUnderAnotherHostsClaim(t *testing.T) {
 	for name, change := range map[string]func(*tenure.Spec){
 		"one of this machine's bot": func(s *tenure.Spec) { s.Machine = other },
 		"a session that has ended": func(s *tenure.Spec) {
-			s.Run.Dir = r.parked()
+			s.Run.Dir = r.ended("parked", orchestrator.OutcomeNeedsHuman, orchestrator.ReasonQuestion, orchestrator.Effect{ID: "1", Type: orchestrator.EffStopAgent})
+		},
+		"a loser that has done all": func(s *tenure.Spec) {
+			s.Run.Dir = r.ended("left", orchestrator.OutcomeCanceled, orchestrator.ReasonClaimLost)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -184,10 +193,10 @@ func closed(t *testing.T, c <-chan struct{}) {
 	}
 }
 
-// parked is the directory of a session of the issue that waits for a person.
-func (r *rig) parked() string {
+// ended is the directory of a session of the issue that has ended, and still has something to do.
+func (r *rig) ended(name, outcome, reason string, pending ...orchestrator.Effect) string {
 	r.t.Helper()
-	dir := filepath.Join(filepath.Dir(r.dir), "parked")
+	dir := filepath.Join(filepath.Dir(r.dir), name)
 	if err := os.CopyFS(dir, os.DirFS(r.dir)); err != nil {
 		r.t.Fatal(err)
 	}
@@ -199,7 +208,7 @@ func (r *rig) parked() string {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	state.Outcome, state.OutcomeReason = orchestrator.OutcomeNeedsHuman, orchestrator.ReasonQuestion
+	state.Outcome, state.OutcomeReason, state.Pending = orchestrator.Optional(outcome), orchestrator.Optional(reason), pending
 	data, err := json.Marshal(state)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, session.StateFile), data, 0o600)

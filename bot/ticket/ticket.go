@@ -107,6 +107,15 @@ func (s Shelf) Former(issue int) string {
 	return filepath.Join(s.dir, strconv.Itoa(issue)+".former.json")
 }
 
+// Ledger is what the placard of a ticket did, for the mirror of its session; nil if it did nothing.
+func (s Shelf) Ledger(issue int) ([]byte, error) {
+	data, err := session.ReadFile(s.Placard(issue))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return data, err
+}
+
 // Write puts a ticket on the shelf, in the place of an earlier version of it. It is on disk when
 // Write returns.
 func (s Shelf) Write(t Ticket) error {

@@ -223,15 +223,46 @@ func TestBotAdoptsWhatTheFormerOneLeft(t *testing.T) {
 	for name, sig := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "stopped": syscall.SIGTERM} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			adopted(t, sig)
+			adopted(t, sig, false)
 		})
 	}
 }
 
-func adopted(t *testing.T, sig syscall.Signal) {
+// A build that takes the place of the program under live agents continues with them: they, and what they call to
+// speak with it, are of the build before.
+func TestGitHub89ABotOfAnotherBuildAdoptsTheAgents(t *testing.T) {
+	t.Parallel()
+	adopted(t, syscall.SIGTERM, true)
+}
+
+// another puts a build in the place of the program of a rig.
+func (r *rig) another(change string) {
+	r.t.Helper()
+	program, err := inPanes()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	data, err := os.ReadFile(program)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.other = filepath.Join(r.dir, "agentmux")
+	if err := os.WriteFile(r.other+".new", append(data, change...), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.Rename(r.other+".new", r.other); err != nil {
+		r.t.Fatal(err)
+	}
+	r.setEnv(panesEnv, r.other)
+}
+
+func adopted(t *testing.T, sig syscall.Signal, upgraded bool) {
 	gate := filepath.Join(t.TempDir(), "go")
 	r := newRig(t, rigOptions{playbook: heldUntil(gate), unlabel: true, config: botConfig})
 	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
+	if upgraded {
+		r.another("")
+	}
 	first := r.background("bot")
 	var launch orchestrator.Launch
 	coder := func() bool {
@@ -254,6 +285,9 @@ func adopted(t *testing.T, sig syscall.Signal) {
 	}
 	if e := r.served(rigRepo)[0]; e.Running || e.State.Ended() || r.claimRef() == "" {
 		t.Fatalf("running %t, outcome %s, claim %q", e.Running, e.State.Outcome, r.claimRef())
+	}
+	if upgraded {
+		r.another("\n")
 	}
 	second := r.background("bot")
 	r.eventually("the next bot has the session", func() bool { return r.served(rigRepo)[0].Running }, second.out.String)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 )
 
@@ -95,5 +96,27 @@ func (r *rig) asJob(id string) {
 	}
 	if err != nil {
 		r.t.Fatal(err)
+	}
+}
+
+// A bot whose claim is made only after another host has served the request gives it back and begins nothing.
+func TestGitHub36ABotThatClaimsTooLateBeginsNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{unlabel: true, config: botConfig})
+	repo, claimed := r.github.Repo(rigRepo), make(chan struct{})
+	r.github.Inject(fakehub.Fault{Route: "GIT push", Times: 1, Hold: claimed})
+	repo.Label(1, "agentmux:quick", rigOwner)
+	b := r.background("bot")
+	r.eventually("the claim is on its way", func() bool { return r.github.Hits() > 0 }, b.out.String)
+	repo.Unlabel(1, "agentmux:quick", rigOwner)
+	close(claimed)
+	r.eventually("it is given back", func() bool {
+		return strings.Contains(b.out.String(), "another host was first") && repo.Refs()["refs/agentmux/claims/1"] == ""
+	}, b.out.String)
+	if told, entries := r.told(rigRepo, 1), r.served(rigRepo); len(told) > 0 || len(entries) > 0 {
+		t.Errorf("%d comments, %d sessions", len(told), len(entries))
+	}
+	if code := b.exit(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d\n%s", code, b.out.String())
 	}
 }

@@ -79,14 +79,15 @@ func TestBotThroughStorms(t *testing.T) {
 
 // TestBotsRaceForIssues has several bots of separate state homes on one repository, and people who type
 // agentmux issue on some of the same issues: each issue is worked on once, and none is forgotten.
-// AGENTMUX_BOT_RACE is how many issues (default 6); there is a bot for each two.
+// AGENTMUX_BOT_RACE is how many issues (default 6); there is a bot for each two, but at most mostBots.
 func TestBotsRaceForIssues(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a minute and more")
 	}
 	t.Parallel()
 	issues := numberOf("AGENTMUX_BOT_RACE", 6)
-	o := rigOptions{playbook: quickPlaybook, unlabel: true, config: unpaced +
+	manyRequests := fakehub.Options{Enterprise: issues > 50} // it counts none, and all the bots have one account
+	o := rigOptions{playbook: quickPlaybook, unlabel: true, github: manyRequests, config: unpaced +
 		"gate: {public_unsandboxed: true, user_hour: 1000, repo_running: 1000, open_prs: 1000}\nbot: {status_addr: \"\", poll_interval: 5s}\n"}
 	first := newRig(t, o)
 	repo := first.github.Repo(rigRepo)
@@ -135,6 +136,9 @@ func TestBotsRaceForIssues(t *testing.T) {
 	count := func(r *rig, entries []session.Entry) {
 		for _, e := range entries {
 			r.sound(e)
+			if e.State.OutcomeReason == orchestrator.ReasonClaimLost && !launched(e.State) {
+				continue // another host had the claim before an agent of this session began
+			}
 			if e.State.Outcome != orchestrator.OutcomeDone {
 				t.Errorf("issue %d: %s %s", e.State.IssueNumber, e.State.Outcome, e.State.OutcomeReason)
 			}
@@ -162,6 +166,16 @@ func TestBotsRaceForIssues(t *testing.T) {
 // mostBots bounds the bots that race, and the people beside them; raceLimit is for each of their issues, on a
 // machine that has much else to do.
 const mostBots, raceLimit = 10, 20 * time.Second
+
+// launched reports whether an agent of a session was started.
+func launched(s *orchestrator.State) bool {
+	for _, a := range s.Agents {
+		if a.Launch != "" {
+			return true
+		}
+	}
+	return false
+}
 
 // allDone reports whether the sessions of so many issues ended with a pull request, on the server.
 func allDone(r *rig, issues int) bool {

@@ -50,6 +50,7 @@ type rig struct {
 	clone  string
 	env    []string
 	asked  atomic.Int32 // commands so far that ask GitHub something
+	other  string       // the program that runs all commands; empty: this test, and that of inPanes
 }
 
 // rigOptions vary a rig; zero fields take the usual.
@@ -236,6 +237,9 @@ var racedOnce sync.Map
 // and shows little more: the parts of a host have tests of their own that run with it. With
 // AGENTMUX_TEST_RACE=all everything does.
 func (r *rig) program(command string) (string, error) {
+	if r.other != "" {
+		return r.other, nil
+	}
 	test, _, _ := strings.Cut(r.t.Name(), "/")
 	if _, again := racedOnce.LoadOrStore(command, true); again && !slices.Contains(raced, test) && os.Getenv("AGENTMUX_TEST_RACE") != "all" {
 		return inPanes()

@@ -43,10 +43,11 @@ type limit struct {
 }
 
 func newLimit(q *quota, l Limits) *limit {
+	all := newPaces(l, 1, nil)
 	return &limit{
-		meter: &meter{sum: Traffic{Requests: map[Sent]int{}}}, quota: q, all: newTurnstile(inFlight), writing: newTurnstile(1), paces: newPaces(l, 1),
+		meter: &meter{sum: Traffic{Requests: map[Sent]int{}}}, quota: q, all: newTurnstile(inFlight), writing: newTurnstile(1), paces: all,
 		interval:    rate.NewLimiter(rate.Every(cmp.Or(l.WriteEvery, time.Second)), 1),
-		discovering: newTurnstile(inFlight / 2), discoveryPaces: newPaces(l, 0.5),
+		discovering: newTurnstile(inFlight / 2), discoveryPaces: newPaces(l, 0.5, all),
 	}
 }
 

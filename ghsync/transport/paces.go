@@ -15,29 +15,30 @@ import (
 type paces struct {
 	queues map[bucket]*turnstile.Turnstile // of those that wait for a rate, one at a time
 	rates  map[bucket][]*rate.Limiter      // before a call may have a place among those on their way
-	hourly *rate.Limiter                   // nil: none
+	whole  *paces                          // that these are a share of; nil: they are all
 
 	mu sync.Mutex // held from the look at several limiters to their reservations
 }
 
-// newPaces makes the paces of a share of limits.
-func newPaces(l Limits, share float64) *paces {
+// newPaces makes the paces of a share of limits, whose whole is given.
+func newPaces(l Limits, share float64, whole *paces) *paces {
 	of := func(n, otherwise int) int { return max(1, int(share*float64(cmp.Or(n, otherwise)))) }
 	reads := share * cmp.Or(l.ReadsPerSecond, 5)
 	p := &paces{
+		whole: whole, queues: map[bucket]*turnstile.Turnstile{},
 		rates: map[bucket][]*rate.Limiter{
 			readBucket:    {rate.NewLimiter(rate.Limit(reads), int(2*max(reads, 1)))},
 			graphqlBucket: {per(of(l.PointsPerMinute, 1000), time.Minute)},
 			searchBucket:  {per(of(l.SearchPerMinute, 10), time.Minute)},
 			contentBucket: {per(of(l.ContentPerMinute, 60), time.Minute), per(of(l.ContentPerHour, 400), time.Hour)},
 		},
-		queues: map[bucket]*turnstile.Turnstile{},
 	}
+	hourly := per(of(l.PerHour, 1), time.Hour)
 	for _, b := range []bucket{readBucket, graphqlBucket, searchBucket, writeBucket, contentBucket} {
 		p.queues[b] = newTurnstile(1)
-	}
-	if l.PerHour > 0 {
-		p.hourly = per(of(l.PerHour, 0), time.Hour)
+		if l.PerHour > 0 {
+			p.rates[b] = append(p.rates[b], hourly)
+		}
 	}
 	return p
 }
@@ -52,18 +53,16 @@ func per(n int, d time.Duration) *rate.Limiter {
 // that wait in one bucket the most urgent is next.
 func (p *paces) wait(ctx context.Context, c call) ([]*rate.Limiter, error) {
 	limiters := p.rates[c.bucket]
-	if p.hourly != nil {
-		limiters = append([]*rate.Limiter{p.hourly}, limiters...)
-	}
-	if len(limiters) == 0 {
-		return nil, nil
-	}
 	turn, cancel := context.WithTimeout(ctx, limitPatience)
 	defer cancel()
 	if err := p.queues[c.bucket].Enter(turn, c.priority.rank()); err != nil {
 		return nil, stayed(ctx, limitPatience, "own")
 	}
 	defer p.queues[c.bucket].Leave()
+	if p.whole != nil && c.bucket == readBucket { // what a discovered thing leads to is read without a wait
+		l := p.whole.rates[readBucket][0]
+		Wait(ctx, untilNext(l, time.Now(), float64(l.Burst())/2+1))
+	}
 	return p.reserve(ctx, c, limiters)
 }
 
@@ -94,7 +93,7 @@ func (p *paces) take(c call, limiters []*rate.Limiter) (taken []*rate.Limiter, d
 	defer p.mu.Unlock()
 	now := time.Now()
 	for _, l := range limiters {
-		until := untilNext(l, now)
+		until := untilNext(l, now, 1)
 		if until > limitPatience && c.priority == PriorityFinishing {
 			continue // GitHub's own limit leaves room for it
 		}
@@ -109,9 +108,9 @@ func (p *paces) take(c call, limiters []*rate.Limiter) (taken []*rate.Limiter, d
 	return taken, delay, nil
 }
 
-// untilNext is how long a reservation would have to wait.
-func untilNext(l *rate.Limiter, now time.Time) time.Duration {
-	missing := 1 - l.TokensAt(now)
+// untilNext is how long a reservation of n would have to wait.
+func untilNext(l *rate.Limiter, now time.Time, n float64) time.Duration {
+	missing := n - l.TokensAt(now)
 	if missing <= 0 || l.Limit() == rate.Inf {
 		return 0
 	}

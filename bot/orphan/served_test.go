@@ -1,0 +1,97 @@
+package orphan_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/bot/journal"
+	"github.com/agentmux/agentmux/bot/orphan"
+	"github.com/agentmux/agentmux/bot/ticket"
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/internal/redact"
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// A host that judged a request, and whose claim is made only after the session of another host has ended, finds the
+// request served. What it decided before, and what it has from another host, has no label any more either.
+func TestGitHub36AServedRequestDoesNotBeginOnceMore(t *testing.T) {
+	w := newWorld(t)
+	client, err := ghsync.New(transport.Options{
+		APIURL: w.API(), GraphQLURL: w.GraphQL(), ServerURL: w.URL(), Pause: time.Millisecond,
+		Token:  transport.StaticToken(transport.ModeToken, redact.NewSecret(w.Token("bot")), transport.Addresses{API: w.API(), GraphQL: w.GraphQL(), Server: w.URL()}),
+		Limits: transport.Limits{WriteEvery: time.Nanosecond},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo := w.Repo(widgets)
+	issue := repo.AddIssue(fakehub.IssueSpec{Title: "Say two", Author: "bot", Labels: []string{"agentmux:quick"}})
+	j, err := journal.Open(t.TempDir(), journal.Options{Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := gate.ParseTrigger(trigger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := ticket.Ticket{Repo: ghsync.Repo{Owner: "octo", Name: "widgets"}, Issue: issue, Trigger: at}
+	is := func(what string, tk ticket.Ticket, want bool) {
+		t.Helper()
+		if served, err := orphan.Served(t.Context(), client, j, tk, "agentmux"); served != want || err != nil {
+			t.Errorf("%s: served %t, %v", what, served, err)
+		}
+	}
+	is("with its label", asked, false)
+	repo.Unlabel(issue, "agentmux:quick", "bot")
+	is("without its label", asked, true)
+	taken, followed, command := asked, asked, asked
+	taken.Taken, followed.Former, command.Trigger = true, &ticket.Former{}, gate.CommentTrigger(7)
+	for what, tk := range map[string]ticket.Ticket{"of another host": taken, "after another session": followed, "by a command": command} {
+		is(what, tk, false)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if served, err := orphan.Served(ended, client, j, asked, "agentmux"); served || err == nil {
+		t.Errorf("at the end of the bot: served %t, %v", served, err)
+	}
+	if _, err := j.Append(journal.Decided{Issue: issue, Trigger: at, Row: gate.RowStart, What: gate.Queue}); err != nil {
+		t.Fatal(err)
+	}
+	is("decided here", asked, false)
+}
+
+// A request in the queue of another host has ended when its claim is not there any more: who judged it meanwhile
+// does not begin it.
+func TestARequestWhoseClaimWasGivenBackIsNotTaken(t *testing.T) {
+	w := newWorld(t)
+	alive := w.desk(claim.NewHostID())
+	want := claim.Want{Issue: 12, Session: orchestrator.PublicID(name, identity), Trigger: trigger, State: claim.Queued}
+	held, err := alive.Take(t.Context(), want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.room = true
+	l, _ := w.lookout()
+	l.Look(t.Context())
+	w.since += 2 * time.Minute
+	l.Look(t.Context())
+	_, left, err := l.Holder(t.Context(), 12)
+	if left == nil || err != nil {
+		t.Fatalf("left %+v, %v", left, err)
+	}
+	if err := held.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if held, err := l.Take(t.Context(), want, left); !errors.As(err, new(*claim.TakenError)) {
+		t.Fatalf("held %+v, %v", held, err)
+	}
+	if _, err := l.Take(t.Context(), want, nil); err != nil {
+		t.Errorf("asked for once more: %v", err)
+	}
+}
