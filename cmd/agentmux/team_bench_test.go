@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,7 +26,8 @@ agents:
 // BenchmarkTeam runs agents files with agents that do no work, in a repository of 5,000 files:
 //
 //	atonce  AGENTMUX_BENCH_TEAM (50) agents that wait for none, all at once. workspaces-ms is from the
-//	        beginning of the phase until the last workspace is filled.
+//	        beginning of the phase until the last workspace is filled. fetches is how often git asked
+//	        the server for objects, counted in a run of its own.
 //	chain   twenty agents, each of which waits for the one before. start is from the marker of one
 //	        to the record that the next one runs.
 func BenchmarkTeam(b *testing.B) {
@@ -33,7 +35,7 @@ func BenchmarkTeam(b *testing.B) {
 	b.Run("chain", func(b *testing.B) { benchmarkChain(b, 20) })
 }
 
-func teamRig(b *testing.B, n int, agent func(i int) string) *rig {
+func teamRig(b *testing.B, n int, agent func(i int) string, prepare ...func(*rig)) *rig {
 	b.Helper()
 	files := map[string]string{"README.md": "# widgets\n"}
 	for i := range 5000 {
@@ -46,8 +48,28 @@ func teamRig(b *testing.B, n int, agent func(i int) string) *rig {
 		file.WriteString(agent(i))
 	}
 	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), file.String())
+	for _, f := range prepare {
+		f(r)
+	}
 	r.expect(exit.Done, "agents", "start", "--yes", "--headless")
 	return r
+}
+
+// countGit has each call of git noted in a file, with its arguments in a line.
+func countGit(log string) func(*rig) {
+	return func(r *rig) {
+		git, err := exec.LookPath("git")
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		bin := filepath.Join(r.dir, "bin")
+		script := "#!/bin/sh\necho \"$*\" >> " + log + "\nexec " + git + " \"$@\"\n"
+		r.write(filepath.Join(bin, "git"), script)
+		if err := os.Chmod(filepath.Join(bin, "git"), 0o700); err != nil {
+			r.t.Fatal(err)
+		}
+		r.setEnv("PATH", bin+":"+os.Getenv("PATH"))
+	}
 }
 
 func (r *rig) events() []orchestrator.Event {
@@ -84,7 +106,20 @@ func benchmarkAtOnce(b *testing.B, n int) {
 		}
 		spans = append(spans, last.Sub(began))
 	}
+	log := filepath.Join(b.TempDir(), "git.log")
+	r := teamRig(b, n, func(i int) string { return fmt.Sprintf("  - {name: a%d, branch: b%d, task: t}\n", i, i) }, countGit(log))
+	calls, err := os.ReadFile(log)
+	if err != nil {
+		b.Fatal(err)
+	}
+	fetches := 0
+	for line := range strings.Lines(string(calls)) {
+		if strings.Contains(line, " fetch ") && strings.Contains(line, r.github.URL()) {
+			fetches++
+		}
+	}
 	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(fetches), "fetches")
 	b.ReportMetric(ms(quantile(spans, 1)), "workspaces-ms")
 }
 
