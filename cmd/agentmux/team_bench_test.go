@@ -30,7 +30,15 @@ agents:
 //	        the server for objects, counted in a run of its own.
 //	chain   twenty agents, each of which waits for the one before. start is from the marker of one
 //	        to the record that the next one runs.
+//	idle    over AGENTMUX_BENCH_SECONDS (60): the processor time of this program in percent of a core, in
+//	        a run of one agent that says nothing and twenty that wait for it (waiting), and in one of
+//	        twenty that say nothing (working); ours-MB/agent is what an agent adds to the host,
+//	        launches-of-waiting is how many of those that wait have a process all the same.
 func BenchmarkTeam(b *testing.B) {
+	b.Run("idle", func(b *testing.B) {
+		b.Run("waiting", func(b *testing.B) { benchmarkIdleTeam(b, 1, 20) })
+		b.Run("working", func(b *testing.B) { benchmarkIdleTeam(b, 20, 0) })
+	})
 	b.Run("atonce", func(b *testing.B) { benchmarkAtOnce(b, fromEnv(b, "AGENTMUX_BENCH_TEAM", 50)) })
 	b.Run("chain", func(b *testing.B) { benchmarkChain(b, 20) })
 }
@@ -121,6 +129,49 @@ func benchmarkAtOnce(b *testing.B, n int) {
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(float64(fetches), "fetches")
 	b.ReportMetric(ms(quantile(spans, 1)), "workspaces-ms")
+}
+
+// benchmarkIdleTeam measures a run of agents that say nothing, and of others that wait for the first.
+func benchmarkIdleTeam(b *testing.B, working, waiting int) {
+	r := newRig(b, rigOptions{playbook: idlePlaybook, config: fmt.Sprintf("sandbox: {unsafe_flags: true}\nlimits: {parallel: %d}\n", working)})
+	var file strings.Builder
+	file.WriteString("session: shop\nagents:\n")
+	for i := range working + waiting {
+		fmt.Fprintf(&file, "  - {name: a%d, branch: b%d, task: t", i, i)
+		if i >= working {
+			file.WriteString(", depends_on: a0")
+		}
+		file.WriteString("}\n")
+	}
+	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), file.String())
+	bg := r.background("agents", "start", "--yes", "--headless")
+	r.eventually("all are at work", func() bool {
+		entries := r.sessions()
+		if len(entries) != 1 || entries[0].State == nil || len(entries[0].State.Pending) > 0 {
+			return false
+		}
+		n := 0
+		for _, a := range entries[0].State.Agents {
+			if a.Launch != "" {
+				n++
+			}
+		}
+		return n == working
+	}, bg.out.String)
+	f := &fleet{rig: r, dirs: []string{r.session().Dir}, host: bg.cmd}
+	before, after, span := f.pass(b)
+	adds := after.ours().pss - after.kinds[kindHost].pss
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(100*(after.ours().cpu-before.ours().cpu).Seconds()/span.Seconds(), "ours-cpu-pct")
+	b.ReportMetric(float64(after.kinds[kindHost].pss)/1e6, "host-MB")
+	if waiting == 0 {
+		b.ReportMetric(float64(adds)/1e6/float64(working), "ours-MB/agent")
+	} else {
+		b.ReportMetric(float64(after.count[kindAgentExec]-working), "launches-of-waiting")
+	}
+	b.Logf("processes by kind: %v", after.count)
+	r.expect(exit.Done, "stop", "shop")
+	<-bg.ended
 }
 
 func benchmarkChain(b *testing.B, n int) {

@@ -28,6 +28,32 @@ type StatusJSON struct {
 	Cause     string      `json:"cause,omitempty"`
 	Running   bool        `json:"running"`
 	Agents    []AgentJSON `json:"agents"`
+	Questions []Question  `json:"questions"`
+}
+
+// Question is one that waits for its answer.
+type Question struct {
+	ID      string    `json:"id"`
+	Agent   string    `json:"agent"`
+	Text    string    `json:"text"`
+	Options []string  `json:"options"`
+	Asked   time.Time `json:"asked"`
+}
+
+// questions are those of a run that wait.
+func (r run) questions(shown func(string) string) []Question {
+	open := []Question{}
+	for _, q := range r.State.Questions {
+		if !q.Open() {
+			continue
+		}
+		one := Question{ID: q.ID, Agent: q.Task, Text: shown(q.Text), Options: []string{}, Asked: q.AskedAt.Time}
+		for _, option := range q.Options {
+			one.Options = append(one.Options, shown(option))
+		}
+		open = append(open, one)
+	}
+	return open
 }
 
 // AgentJSON is one agent of it.
@@ -111,7 +137,12 @@ func Status(ctx context.Context, a *site.Finder, args []string, asJSON bool) err
 	if asJSON {
 		return a.PrintJSON(out)
 	}
-	a.Print("SESSION  %s  %s", r.Name, out.Condition)
+	out.print(a)
+	return nil
+}
+
+func (out StatusJSON) print(a *site.Finder) {
+	a.Print("SESSION  %s  %s", out.Session, out.Condition)
 	var rows [][]console.Cell
 	for _, m := range out.Agents {
 		age := ""
@@ -125,7 +156,13 @@ func Status(ctx context.Context, a *site.Finder, args []string, asJSON bool) err
 	if out.Cause != "" {
 		a.Print("\n%s", out.Cause)
 	}
-	return nil
+	for _, q := range out.Questions {
+		a.Print("\n%s asks: %s", q.Agent, q.Text)
+		for i, option := range q.Options {
+			a.Print("  %d) %s", i+1, option)
+		}
+		a.Print("agentmux answer %s \"...\" --session %s", q.ID, out.Session)
+	}
 }
 
 var inks = map[string]paint.Ink{"done": paint.Good, "running": paint.Busy, "blocked": paint.Ask, "failed": paint.Bad}
@@ -140,7 +177,7 @@ func dash(text string) string {
 // status is the run at a moment. shown is how texts of agents are shown.
 func (r run) status(shown func(string) string, now time.Time) StatusJSON {
 	s := r.State
-	out := StatusJSON{Session: r.Name, Dir: r.Dir, Condition: r.Condition(), Outcome: string(s.Outcome), Cause: shown(string(s.Cause)), Running: r.Running, Agents: []AgentJSON{}}
+	out := StatusJSON{Session: r.Name, Dir: r.Dir, Condition: r.Condition(), Outcome: string(s.Outcome), Cause: shown(string(s.Cause)), Running: r.Running, Agents: []AgentJSON{}, Questions: r.questions(shown)}
 	launches, started, marked := r.records()
 	for i := range r.team.Agents {
 		m := &r.team.Agents[i]
