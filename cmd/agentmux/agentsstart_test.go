@@ -178,7 +178,7 @@ func TestAgentsRetry(t *testing.T) {
 	if found, err := os.ReadDir(foreign); err != nil || len(found) != 1 {
 		t.Errorf("the link of another was followed: %v, %v", found, err)
 	}
-	if out := r.expect(exit.Done, "agents", "status").out; !strings.Contains(out, "failed (exit 3)") || !strings.Contains(out, "blocked") {
+	if out := r.expect(exit.Done, "agents", "status").out; !strings.Contains(out, "failed (exit 3)") || !strings.Contains(out, "blocked") || !strings.Contains(out, "\nwords: exit 3\n") {
 		t.Errorf("status: %s", out)
 	}
 	if out := r.expect(exit.Done, "status").out; !strings.Contains(out, "agentmux retry shop, then agentmux resume shop") {
