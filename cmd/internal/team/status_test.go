@@ -1,4 +1,4 @@
-package team
+package team_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/cmd/internal/team"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -22,9 +23,9 @@ func TestStatusShowsTheQuestionsThatWait(t *testing.T) {
 		{ID: "q1", Role: "build", Task: "words", Text: "Old?", AskedAt: asked, AnsweredAt: asked},
 		{ID: "q2", Role: "build", Task: "words", Text: "Which words?", Options: []string{"short", "long"}, AskedAt: asked},
 	}}
-	r := run{session.Entry{Name: "shop", Dir: t.TempDir(), State: state}, &agents.Team{Session: "shop", Agents: []agents.Agent{{Name: "words", Role: "build"}}}}
+	entry := session.Entry{Name: "shop", Dir: t.TempDir(), State: state}
 	var out bytes.Buffer
-	r.status(func(text string) string { return text }, time.Now()).print(&site.Finder{Console: console.New(console.Streams{Out: &out}, redact.New)})
+	team.Show(&site.Finder{Console: console.New(console.Streams{Out: &out}, redact.New)}, entry, &agents.Team{Session: "shop", Agents: []agents.Agent{{Name: "words", Role: "build"}}})
 	if want := "\nwords asks: Which words?\n  1) short\n  2) long\nagentmux answer q2 \"...\" --session shop\n"; !strings.HasSuffix(out.String(), want) || strings.Contains(out.String(), "Old?") {
 		t.Errorf("it shows\n%s", &out)
 	}
