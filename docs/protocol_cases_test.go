@@ -118,6 +118,7 @@ var protocolCases = map[string]string{
 	"M1": "A marker that a person makes counts at once: empty and 0 are done, 99 is blocked, another exit code and anything else is failed. A program's own 99 is a 1.",
 	"M2": "Lists and texts with commas are read alike; cycles, agents that depend on themselves, repeated names and every other mistake are named at once, with their lines.",
 	"M3": "An agent that failed blocks those that depend on it, and those that depend on them; each names the dependency.",
+	"M4": "The answer n ends the start before anything is made, as does a place that an agent needs and something else has.",
 	"M5": "An agent that starts on another's branch has its pull request stacked on that one. A branch that others have is refused before anything is made; one that moved meanwhile stays, and the work gets the next number. An agent that works for an issue has its text, closes it, and is shown there alone; all issues of a run are claimed, or none.",
 	"M6": "A second start of a run that works is refused with 4; one that ended begins afresh with --new, on its branches. Markers from before the start are told and do not count, and auto_accept without a yes does not start unattended.",
 	"M7": "However an agent of a diamond fails, exactly those that depend on it are blocked, and the rest is done.",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/gitrepo/clone"
+	"github.com/agentmux/agentmux/internal/gitrepo/workspace"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/session/register"
@@ -53,26 +55,35 @@ func Check(ctx context.Context, spec Spec) (problems []string, tips map[string]s
 		} else if tip != "" {
 			tips[a.Name] = tip
 		}
-		if dir := Place(spec.Project, spec.Team, a); exists(dir) && !spec.vacates(dir) {
-			problems = append(problems, fmt.Sprintf("agents[%d].name: %s is there already; move it away, or choose another session, name or worktree_base", i, dir))
+		dir := Place(spec.Project, spec.Team, a)
+		if found := workspace.Occupied(dir); found != "" && !spec.vacates(dir) {
+			problems = append(problems, fmt.Sprintf("agents[%d].name: %s is there already; move it away, or choose another session, name or worktree_base", i, found))
 		}
 	}
 	return problems, tips, nil
 }
 
-// workplaceFault says why the workspaces cannot be made below worktree_base; "" if they can.
+// workplaceFault says why the workspaces cannot be made below worktree_base; "" if they can. A link on
+// the way to it may be one that the repository brings along.
 func (spec Spec) workplaceFault() string {
-	dir := filepath.Join(spec.Project.Clone.Root, filepath.FromSlash(spec.Team.WorktreeBase))
-	info, err := os.Lstat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "" // it is made
-	case err != nil:
-		return err.Error()
-	case info.Mode()&fs.ModeSymlink != 0:
-		return dir + " is a link; name the directory itself"
-	case !info.IsDir():
-		return dir + " is not a directory"
+	dir := spec.Project.Clone.Root
+	for part := range strings.SplitSeq(path.Clean(spec.Team.WorktreeBase), "/") {
+		if part == ".." || part == "." {
+			dir = filepath.Join(dir, part)
+			continue // the clone's own place, as the person has it
+		}
+		dir = filepath.Join(dir, part)
+		info, err := os.Lstat(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return "" // it is made
+		case err != nil:
+			return err.Error()
+		case info.Mode()&fs.ModeSymlink != 0:
+			return dir + " is a link; name the directory itself"
+		case !info.IsDir():
+			return dir + " is not a directory"
+		}
 	}
 	return ""
 }
@@ -93,11 +104,6 @@ func (spec Spec) vacates(dir string) bool {
 // Place is where an agent of an agents file works.
 func Place(p *project.Project, team *agents.Team, a *agents.Agent) string {
 	return filepath.Join(p.Clone.Root, filepath.FromSlash(team.WorktreeBase), team.Session+"-"+a.Name)
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // branchOf returns the commit of an agent's branch if it is there and can be continued, or why the

@@ -178,7 +178,7 @@ func TestAgentsRetry(t *testing.T) {
 	if found, err := os.ReadDir(foreign); err != nil || len(found) != 1 {
 		t.Errorf("the link of another was followed: %v, %v", found, err)
 	}
-	if out := r.expect(exit.Done, "agents", "status").out; !strings.Contains(out, "failed (exit 3)") || !strings.Contains(out, "blocked") {
+	if out := r.expect(exit.Done, "agents", "status").out; !strings.Contains(out, "failed (exit 3)") || !strings.Contains(out, "blocked") || !strings.Contains(out, "\nwords: exit 3\n") {
 		t.Errorf("status: %s", out)
 	}
 	if out := r.expect(exit.Done, "status").out; !strings.Contains(out, "agentmux retry shop, then agentmux resume shop") {
@@ -313,6 +313,8 @@ func TestProtocolM6ASecondStart(t *testing.T) {
 	if a, b := status.Agents[0], status.Agents[1]; a.Status != "running" || b.Status != "waiting (words)" {
 		t.Errorf("words is %s, greeting %s", a.Status, b.Status)
 	}
+	attached := r.pane([]string{"/bin/sh", "-c", `"$@"; echo "ended with $?"; sleep 1000`, "sh", r.own(), "attach", "shop"})
+	attached.shows("build/words (script)")
 	r.expect(exit.Done, "agents", "done", "words")
 	<-b.ended
 	if code := b.cmd.ProcessState.ExitCode(); code != exit.Done {
@@ -323,5 +325,10 @@ func TestProtocolM6ASecondStart(t *testing.T) {
 	}
 	if res := r.expect(exit.BadUsage, "agents", "done", "words"); !strings.Contains(res.err, "words is done already") {
 		t.Errorf("done twice: %s", res.err)
+	}
+	// A person who looks keeps the server of a session that has ended, until it is cleaned up.
+	r.expect(exit.Done, "agents", "cleanup")
+	if screen := attached.shows("ended with"); !strings.Contains(screen, "ended with 0") || !strings.Contains(screen, "the tmux session of shop has ended") {
+		t.Errorf("attach, when its server is ended:\n%s", screen)
 	}
 }

@@ -197,11 +197,7 @@ func (f *fleet) settle() {
 
 func (f *fleet) idle(b *testing.B) {
 	f.settle()
-	span := time.Duration(max(b.N, fromEnv(b, "AGENTMUX_BENCH_SECONDS", 60))) * time.Second
-	pause(5 * time.Second) // the looks that the commands have led to
-	before := f.footprint()
-	pause(span)
-	after := f.footprint()
+	before, after, span := f.pass(b)
 	n := float64(len(f.dirs))
 	percent := func(from, to spent) float64 { return 100 * (to.cpu - from.cpu).Seconds() / span.Seconds() }
 	b.ReportMetric(0, "ns/op")
@@ -217,6 +213,16 @@ func (f *fleet) idle(b *testing.B) {
 	b.ReportMetric(n, "sessions")
 	b.Logf("processes by kind: %v", after.count)
 	f.drop()
+}
+
+// pass measures before and after a time in which nothing happens.
+func (f *fleet) pass(b *testing.B) (before, after footprint, span time.Duration) {
+	b.Helper()
+	span = time.Duration(max(b.N, fromEnv(b, "AGENTMUX_BENCH_SECONDS", 60))) * time.Second
+	pause(5 * time.Second) // the looks that the commands have led to
+	before = f.footprint()
+	pause(span)
+	return before, f.footprint(), span
 }
 
 // pause lets d pass: what is measured is that nothing happens.

@@ -159,7 +159,7 @@ func TestTheDemonstrationOfAnAgentsFile(t *testing.T) {
 	at := 0
 	for _, want := range []string{
 		`  session: shop`, `\$ agentmux agents start --yes --headless`, `3 worktrees, 1 review agent`,
-		`build/words failed: exit 3`, `review is blocked: words failed`, `words +shop/words +build +failed \(exit 3\)`, `page +shop/page +build +done`, `review +— +review +blocked`,
+		`build/words failed: exit 3`, `review is blocked by words`, `words +shop/words +build +failed \(exit 3\)`, `page +shop/page +build +done`, `review +— +review +blocked`,
 		`\$ agentmux retry --role words`, `build/words started`, `done: 3 branches`, `words +shop/words +build +done`, `review +— +review +done`,
 		`HEAD -> main: Open the shop`, `## words`, `A greeting and a farewell`, `removed the worktrees of shop`,
 	} {

@@ -33,7 +33,7 @@ var lines = map[string]func(orchestrator.Event) string{
 		return string(orchestrator.KeyOf(d.Role, d.Task)) + " is silent"
 	}),
 	orchestrator.EvAgentBlocked: say(func(d orchestrator.AgentBlockedRecord) string {
-		return d.Agent + " is blocked: " + d.Dependency + " failed or is blocked"
+		return d.Agent + " is blocked by " + d.Dependency
 	}),
 	orchestrator.EvAgentStatus: say(func(d orchestrator.AgentStatusRecord) string {
 		return string(orchestrator.KeyOf(d.Role, d.Task)) + ": " + d.Message
@@ -54,14 +54,16 @@ var lines = map[string]func(orchestrator.Event) string{
 	orchestrator.EvWorkspaceLost: say(func(d orchestrator.WorkspaceLostRecord) string {
 		return "the workspace " + d.Workspace + " is gone with what was not handed in; it is made again"
 	}),
-	orchestrator.EvScopeViolation:   say(sayStrayed),
-	orchestrator.EvReviewStarted:    say(func(d orchestrator.ReviewStartedRecord) string { return "review by " + strings.Join(d.Roles, ", ") }),
-	orchestrator.EvVerdict:          say(func(d orchestrator.VerdictRecord) string { return d.Role + ": " + d.Verdict }),
-	orchestrator.EvFixRound:         say(func(d orchestrator.FixRoundRecord) string { return fmt.Sprintf("fix round %d", d.Iteration) }),
-	orchestrator.EvReviewExhausted:  func(orchestrator.Event) string { return "no fix round is left" },
-	orchestrator.EvGateOpened:       say(func(d orchestrator.GateOpenedRecord) string { return "the " + GateNoun(d.Gate) + " waits for approval" }),
-	orchestrator.EvGateClosed:       say(func(d orchestrator.GateClosedRecord) string { return d.Action + " by " + d.Actor }),
-	orchestrator.EvQuestionAsked:    say(func(d orchestrator.QuestionAskedRecord) string { return "question " + d.ID + " from " + d.Role }),
+	orchestrator.EvScopeViolation:  say(sayStrayed),
+	orchestrator.EvReviewStarted:   say(func(d orchestrator.ReviewStartedRecord) string { return "review by " + strings.Join(d.Roles, ", ") }),
+	orchestrator.EvVerdict:         say(func(d orchestrator.VerdictRecord) string { return d.Role + ": " + d.Verdict }),
+	orchestrator.EvFixRound:        say(func(d orchestrator.FixRoundRecord) string { return fmt.Sprintf("fix round %d", d.Iteration) }),
+	orchestrator.EvReviewExhausted: func(orchestrator.Event) string { return "no fix round is left" },
+	orchestrator.EvGateOpened:      say(func(d orchestrator.GateOpenedRecord) string { return "the " + GateNoun(d.Gate) + " waits for approval" }),
+	orchestrator.EvGateClosed:      say(func(d orchestrator.GateClosedRecord) string { return d.Action + " by " + d.Actor }),
+	orchestrator.EvQuestionAsked: say(func(d orchestrator.QuestionAskedRecord) string {
+		return "question " + d.ID + " from " + string(orchestrator.KeyOf(d.Role, d.Task))
+	}),
 	orchestrator.EvQuestionAnswered: say(func(d orchestrator.QuestionAnsweredRecord) string { return "question " + d.ID + " answered" }),
 	orchestrator.EvCommandApplied:   say(func(d orchestrator.CommandAppliedRecord) string { return d.Name + " by " + d.Actor }),
 	orchestrator.EvCommandRefused:   say(func(d orchestrator.CommandRefusedRecord) string { return d.Name + " refused: " + d.Reason }),

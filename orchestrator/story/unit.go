@@ -33,7 +33,7 @@ func (u *Unit) See(e orchestrator.Event) (orchestrator.Event, bool) {
 		return u.marked(e, d)
 	case orchestrator.AgentBlockedRecord:
 		if d.Agent == u.Agent {
-			u.cause = "blocked, because " + d.Dependency + " failed or is blocked"
+			u.cause = "blocked by " + d.Dependency
 		}
 		return e, false
 	case orchestrator.AgentFailedRecord:

@@ -64,7 +64,7 @@ func TestProtocolM5AnAgentAloneIsTold(t *testing.T) {
 	}
 	tell(orchestrator.AgentBlockedRecord{Agent: "auth", Dependency: "plan"})
 	tell(orchestrator.AgentMarkedRecord{Agent: "auth", Marker: "99"})
-	if p.End.Outcome != orchestrator.OutcomeFailed || p.End.Cause() != "blocked, because plan failed or is blocked" {
+	if p.End.Outcome != orchestrator.OutcomeFailed || p.End.Cause() != "blocked by plan" {
 		t.Errorf("blocked is told as %+v", p.End)
 	}
 }

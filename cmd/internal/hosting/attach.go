@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/show"
@@ -51,12 +52,28 @@ func Attach(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry, 
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = terminalEnvironment(os.Environ())
 	if err := cmd.Run(); err != nil {
-		if _, gone := server.Started(ctx); !errors.Is(gone, tmux.ErrNoServer) {
+		if !vanishes(ctx, server) {
 			return fmt.Errorf("attach: %w", err)
 		}
 		a.Say("the tmux session of %s has ended", e.Name) // as the session has, or by another terminal
 	}
 	return farewell(ctx, a, s, e, server)
+}
+
+// vanishes reports whether a server is gone, or about to be: its clients are told before it is.
+func vanishes(ctx context.Context, server *tmux.Server) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	for {
+		if _, err := server.Started(ctx); errors.Is(err, tmux.ErrNoServer) {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // noTmux says why there is nothing to attach to. A session whose host still completes its end

@@ -28,6 +28,32 @@ type StatusJSON struct {
 	Cause     string      `json:"cause,omitempty"`
 	Running   bool        `json:"running"`
 	Agents    []AgentJSON `json:"agents"`
+	Questions []Question  `json:"questions"`
+}
+
+// Question is one that waits for its answer.
+type Question struct {
+	ID      string    `json:"id"`
+	Agent   string    `json:"agent"`
+	Text    string    `json:"text"`
+	Options []string  `json:"options"`
+	Asked   time.Time `json:"asked"`
+}
+
+// questions are those of a run that wait.
+func (r run) questions(shown func(string) string) []Question {
+	open := []Question{}
+	for _, q := range r.State.Questions {
+		if !q.Open() {
+			continue
+		}
+		one := Question{ID: q.ID, Agent: q.Task, Text: shown(q.Text), Options: []string{}, Asked: q.AskedAt.Time}
+		for _, option := range q.Options {
+			one.Options = append(one.Options, shown(option))
+		}
+		open = append(open, one)
+	}
+	return open
 }
 
 // AgentJSON is one agent of it.
@@ -36,7 +62,8 @@ type AgentJSON struct {
 	Role        string    `json:"role"`
 	Branch      string    `json:"branch,omitempty"`
 	Status      string    `json:"status"`
-	Exit        *int      `json:"exit,omitempty"` // of its marker
+	Exit        *int      `json:"exit,omitempty"`   // of its marker
+	Reason      string    `json:"reason,omitempty"` // of its failure
 	BlockedBy   string    `json:"blocked_by,omitempty"`
 	DependsOn   []string  `json:"depends_on"`
 	Provider    string    `json:"provider,omitempty"`
@@ -111,7 +138,12 @@ func Status(ctx context.Context, a *site.Finder, args []string, asJSON bool) err
 	if asJSON {
 		return a.PrintJSON(out)
 	}
-	a.Print("SESSION  %s  %s", r.Name, out.Condition)
+	out.print(a)
+	return nil
+}
+
+func (out StatusJSON) print(a *site.Finder) {
+	a.Print("SESSION  %s  %s", out.Session, out.Condition)
 	var rows [][]console.Cell
 	for _, m := range out.Agents {
 		age := ""
@@ -125,7 +157,18 @@ func Status(ctx context.Context, a *site.Finder, args []string, asJSON bool) err
 	if out.Cause != "" {
 		a.Print("\n%s", out.Cause)
 	}
-	return nil
+	for _, m := range out.Agents {
+		if m.Reason != "" {
+			a.Print("%s: %s", m.Name, m.Reason)
+		}
+	}
+	for _, q := range out.Questions {
+		a.Print("\n%s asks: %s", q.Agent, q.Text)
+		for i, option := range q.Options {
+			a.Print("  %d) %s", i+1, option)
+		}
+		a.Print("agentmux answer %s \"...\" --session %s", q.ID, out.Session)
+	}
 }
 
 var inks = map[string]paint.Ink{"done": paint.Good, "running": paint.Busy, "blocked": paint.Ask, "failed": paint.Bad}
@@ -140,15 +183,16 @@ func dash(text string) string {
 // status is the run at a moment. shown is how texts of agents are shown.
 func (r run) status(shown func(string) string, now time.Time) StatusJSON {
 	s := r.State
-	out := StatusJSON{Session: r.Name, Dir: r.Dir, Condition: r.Condition(), Outcome: string(s.Outcome), Cause: shown(string(s.Cause)), Running: r.Running, Agents: []AgentJSON{}}
-	launches, started, marked := r.records()
+	out := StatusJSON{Session: r.Name, Dir: r.Dir, Condition: r.Condition(), Outcome: string(s.Outcome), Cause: shown(string(s.Cause)), Running: r.Running, Agents: []AgentJSON{}, Questions: r.questions(shown)}
+	told := r.records()
+	launches := told.agents
 	for i := range r.team.Agents {
 		m := &r.team.Agents[i]
 		p, key := s.Team[m.Name], orchestrator.KeyOf(m.Role, m.Name)
 		one := AgentJSON{
 			Name: m.Name, Role: m.Role, Branch: m.Branch, Status: r.word(m), BlockedBy: p.BlockedBy, DependsOn: append([]string{}, m.DependsOn...),
-			Provider: launches[key].Provider, Doing: shown(launches[key].Doing), Started: launches[key].Started, Ended: marked[m.Name],
-			Commit: p.Commit, PullRequest: p.PRURL, Usage: usageOf(r.Dir, started[m.Name]),
+			Provider: launches[key].Provider, Doing: shown(launches[key].Doing), Started: launches[key].Started, Ended: told.marked[m.Name],
+			Commit: p.Commit, PullRequest: p.PRURL, Usage: usageOf(r.Dir, told.launches[m.Name]),
 		}
 		if p.Branch != "" {
 			one.Branch = p.Branch
@@ -156,6 +200,9 @@ func (r run) status(shown func(string) string, now time.Time) StatusJSON {
 		if p.Marker != "" {
 			exit := agents.ParseMarker([]byte(p.Marker)).Exit
 			one.Exit = &exit
+			if p.Status(true) == agents.Failed {
+				one.Reason = shown(told.reasons[m.Name])
+			}
 		}
 		for name, w := range s.Workspaces {
 			if strings.HasSuffix(name, "."+m.Name) && m.Role != agents.RoleReview {
@@ -174,26 +221,36 @@ func (r run) status(shown func(string) string, now time.Time) StatusJSON {
 	return out
 }
 
-// records returns what the records tell of the agents: how they are, their launches, and when they
-// got the markers that they have.
-func (r run) records() (story.Agents, map[string][]orchestrator.Launch, map[string]time.Time) {
-	var launches story.Agents
-	started, marked := map[string][]orchestrator.Launch{}, map[string]time.Time{}
+// told is what the records tell of the agents.
+type told struct {
+	agents   story.Agents
+	launches map[string][]orchestrator.Launch
+	marked   map[string]time.Time // when they got the markers that they have
+	reasons  map[string]string    // why those failed that did
+}
+
+func (r run) records() told {
+	t := told{launches: map[string][]orchestrator.Launch{}, marked: map[string]time.Time{}, reasons: map[string]string{}}
 	sess, err := session.Open(r.Dir)
 	if err != nil {
-		return nil, started, marked
+		return t
 	}
 	events, _, _ := sess.Events(0) // what cannot be read is left out; doctor says why
 	for _, e := range events {
-		launches.Fold(e)
-		if d, ok := e.Data.(orchestrator.AgentStartedRecord); ok {
-			started[d.Task] = append(started[d.Task], d.Launch)
-		}
-		if d, ok := e.Data.(orchestrator.AgentMarkedRecord); ok && r.State.Team[d.Agent].Marker != "" {
-			marked[d.Agent] = e.TS.Time
+		t.agents.Fold(e)
+		switch d := e.Data.(type) {
+		case orchestrator.AgentStartedRecord:
+			t.launches[d.Task] = append(t.launches[d.Task], d.Launch)
+			delete(t.reasons, d.Task)
+		case orchestrator.AgentFailedRecord:
+			t.reasons[d.Task] = d.Tail
+		case orchestrator.AgentMarkedRecord:
+			if r.State.Team[d.Agent].Marker != "" {
+				t.marked[d.Agent] = e.TS.Time
+			}
 		}
 	}
-	return launches, started, marked
+	return t
 }
 
 // word is the status of an agent.

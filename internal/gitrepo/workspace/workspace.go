@@ -191,6 +191,19 @@ func keepIndex(tmp, to string) error {
 // Removing is where a workspace is while it is removed. Remove continues what a kill has left there.
 func Removing(dir string) string { return dir + ".removing" }
 
+// beside are the ends of the names next to a workspace that belong to it.
+var beside = []string{".removing", ".making", ".index.lock", ".index", ".lfs", ".base"}
+
+// Occupied returns what is there already of the places that a workspace needs; "" if all are free.
+func Occupied(dir string) string {
+	for _, suffix := range append([]string{""}, beside...) {
+		if _, err := os.Lstat(dir + suffix); !errors.Is(err, fs.ErrNotExist) {
+			return dir + suffix
+		}
+	}
+	return ""
+}
+
 // Remove removes a workspace and what is kept beside it. An absent one is
 // success. Directories that an agent made unreadable or unwritable go as well.
 func Remove(dir string) error {
@@ -207,7 +220,6 @@ func Remove(dir string) error {
 		return fmt.Errorf("remove workspace: %w", err)
 	}
 	crash.Point("rename old workspace", "")
-	beside := []string{".removing", ".making", ".index.lock", ".index", ".lfs", ".base"}
 	for _, suffix := range beside {
 		p := dir + suffix
 		if err := gitrepo.RemoveAll(p); err != nil {
