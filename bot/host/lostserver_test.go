@@ -135,6 +135,20 @@ func (r *rig) runs(all []process.Process) bool {
 	})
 }
 
+// ended waits for the end of processes, and says which one stays.
+func (r *rig) ended(what string, all []process.Process) {
+	r.t.Helper()
+	r.t.Cleanup(func() {
+		for _, p := range all {
+			if r.t.Failed() && r.runs([]process.Process{p}) {
+				about, _ := exec.Command("ps", "-o", "pid,ppid,stat,wchan,args", "-p", strconv.Itoa(p.PID)).CombinedOutput()
+				r.t.Logf("it stays: %s", about)
+			}
+		}
+	})
+	r.eventually(what, func() bool { return !r.runs(all) })
+}
+
 // heldCoder runs a session whose coder holds.
 func heldCoder(t *testing.T) (r *rig, dir string, stop func(error) (*orchestrator.State, error)) {
 	t.Helper()
@@ -158,7 +172,7 @@ func TestALostRuntimeDirectoryLeavesNoServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.eventually("the second launch runs", func() bool { return r.started(dir, "2.coder.1.2") })
-	r.eventually("the lost server has ended", func() bool { return !r.runs(former) })
+	r.ended("the lost server has ended", former)
 	now := r.ofServer(dir)
 	r.word()
 	s, err := stop(nil)
@@ -166,7 +180,7 @@ func TestALostRuntimeDirectoryLeavesNoServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustEnd(t, s, orchestrator.OutcomeDone, "")
-	r.eventually("the new server has ended", func() bool { return !r.runs(now) })
+	r.ended("the new server has ended", now)
 }
 
 // Where the runtime directory cannot be made again the session stops, and says what helps.
@@ -187,7 +201,7 @@ func TestALostRuntimeDirectoryThatStaysLostStopsTheSession(t *testing.T) {
 	if s.Outcome != orchestrator.OutcomeFailed || !strings.Contains(string(s.Cause), "loginctl enable-linger") || !strings.Contains(string(s.Cause), "XDG_RUNTIME_DIR") {
 		t.Errorf("it ends with %s: %s", s.Outcome, string(s.Cause))
 	}
-	r.eventually("the lost server has ended", func() bool { return !r.runs(former) })
+	r.ended("the lost server has ended", former)
 	if _, err := r.host.Run(t.Context(), host.RunSpec{Dir: dir, Config: r.config, Resume: true}); err == nil || !strings.Contains(err.Error(), "loginctl enable-linger") {
 		t.Errorf("resumed too early: %v", err)
 	}
