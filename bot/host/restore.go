@@ -131,11 +131,17 @@ func (h Elsewhere) Preserved(ctx context.Context, dir string, c *config.Config) 
 	return h.gather(work.Spec{Session: sess, State: s, Config: c, Project: p}, nil, guarding{}).work.Preserved(ctx)
 }
 
-// Continue is Restore for a host that no person started: a directory that an earlier process restored is returned, any
-// other one that the session has here is put aside. refused says why the session cannot be continued.
+// Continue is Restore for a host that no person started: a directory that an earlier process restored is returned unless
+// the session went on elsewhere since; any other one that it has here is put aside. refused says why the session cannot be continued.
 func (h Elsewhere) Continue(ctx context.Context, spec RestoreSpec) (dir, refused string, err error) {
 	if dir, owed := restore.Owed(cmp.Or(spec.Root, spec.Project.Clone.Root), spec.Session); owed {
-		return dir, "", nil
+		last, err := claim.ReadNote(dir)
+		if err == nil {
+			err = h.Newer(dir, spec.Config)(ctx, last)
+		}
+		if !errors.As(err, new(*checkpoint.OtherHostError)) {
+			return dir, "", err
+		} // else another host went on with it while this one was away
 	}
 	spec.Overtake = true
 	dir, err = h.Restore(ctx, spec)
