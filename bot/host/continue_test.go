@@ -3,6 +3,7 @@ package host_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -107,4 +108,41 @@ func TestProtocolR8ARestoredDirectoryIsOvertakenBeforeItStarts(t *testing.T) {
 	later := r.elsewhere(p, s, files, at.Add(time.Hour))
 	continues(later, 1)
 	continues(later, 1)
+}
+
+// Row R7: a checkpoint that claims the branch of another session of this machine is refused, and the directory that its
+// session has here stays where it is.
+func TestProtocolR7ACheckpointWithTheBranchOfAnotherSessionIsRefused(t *testing.T) {
+	t.Parallel()
+	r := newGitHubRig(t, "")
+	other, _ := r.issue("Leave", "Say goodbye.")
+	dir, number := r.issue("Greet", "Say hello.")
+	sess, err := session.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := r.state(dir)
+	files, left, err := sess.Kept(1 << 20)
+	if err != nil || len(left) > 0 {
+		t.Fatal(left, err)
+	}
+	p, err := r.host.Projects().Open(t.Context(), r.project, r.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.FeatureBranch = r.state(other).FeatureBranch
+	if files[session.StateFile], err = s.Encode(); err != nil {
+		t.Fatal(err)
+	}
+	r.elsewhere(p, s, files, time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
+	got, refused, err := host.Elsewhere{Host: r.host}.Continue(t.Context(), host.RestoreSpec{
+		Project: p, Config: r.config, Session: orchestrator.PublicID(s.SessionID, s.Identity), Issue: number, Host: "h_fedcba9876543210",
+		Repo: ghsync.Repo{Owner: "acme", Name: "widgets"},
+	})
+	if err != nil || got != "" || !strings.Contains(refused, s.FeatureBranch+" is of another session here") {
+		t.Errorf("at %q, refused %q, %v", got, refused, err)
+	}
+	if found, _ := filepath.Glob(dir + session.OvertakenMark + "*"); len(found) > 0 || r.state(dir).FeatureBranch == s.FeatureBranch {
+		t.Errorf("put aside: %v", found)
+	}
 }

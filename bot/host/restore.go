@@ -70,6 +70,12 @@ func (h Elsewhere) Restore(ctx context.Context, spec RestoreSpec) (dir string, e
 		return "", err
 	}
 	return restore.Publish(restore.Spec{Project: root, From: f, Base: files, Host: spec.Host, Attended: spec.Attended, Now: h.Now(), Prefix: spec.Config.GitHub.BranchPrefix, Note: func(s *orchestrator.State, dir string) error {
+		// This is known before anything of the session here is put aside.
+		if free, err := h.register().Reserve(p.Store.Dir(), s.FeatureBranch, s.Identity); err != nil {
+			return err
+		} else if !free {
+			return &checkpoint.RefusedError{Session: spec.Session, Ref: gitrepo.FetchedRef(spec.Session), Problems: []string{fmt.Sprintf("its branch %s is of another session here", s.FeatureBranch)}}
+		}
 		if _, err := os.Lstat(dir); err == nil {
 			if !spec.Overtake {
 				return restore.ErrThere
@@ -77,9 +83,6 @@ func (h Elsewhere) Restore(ctx context.Context, spec RestoreSpec) (dir string, e
 			if err := h.overtaken(ctx, dir, spec.Config); err != nil {
 				return err
 			}
-		}
-		if free, err := h.register().Reserve(p.Store.Dir(), s.FeatureBranch, s.Identity); err != nil || !free {
-			return errors.Join(err, fmt.Errorf("the branch %s is of another session here", s.FeatureBranch))
 		}
 		return h.register().Write(register.Note{ID: s.Identity, Secret: s.Noted, Path: dir})
 	}})
