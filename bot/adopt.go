@@ -7,9 +7,8 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
-	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/inbox"
-	"github.com/agentmux/agentmux/bot/orphan"
+	"github.com/agentmux/agentmux/bot/recall"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -52,7 +51,7 @@ func (r *repository) adopt(ctx context.Context) error {
 // mislay takes a claim that belongs to nothing here. Of a session that had begun its issue is told that it
 // ends; a request is judged once more. A session that cannot be read, as one of a newer version, is left.
 func (r *repository) mislay(ctx context.Context, held claim.Held) error {
-	ends, err := r.lookout.Mislay(ctx, held, func(name string) bool { return r.lacks(name) && !r.recalled(held.Seen()) })
+	ends, err := r.lookout.Mislay(ctx, held, func(name string) bool { return r.lacks(name) && !recall.Unheard(held.Seen(), r.journal) })
 	if ends == nil || err != nil {
 		return err
 	}
@@ -61,17 +60,6 @@ func (r *repository) mislay(ctx context.Context, held claim.Held) error {
 		return err
 	}
 	return r.enqueue(t, held)
-}
-
-// recalled reports whether a session was called here by an answer that is heard again, so that it does not
-// end as lost.
-func (r *repository) recalled(seen claim.Seen) bool {
-	q, ok := orphan.Mislaid(seen)
-	if !ok || q.Trigger.Kind != gate.Comment {
-		return false
-	}
-	_, decided := r.journal.Decision(seen.Issue, q.Trigger)
-	return !decided
 }
 
 // leftOf takes the claim of a session out of those that are left.

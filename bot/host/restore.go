@@ -70,6 +70,12 @@ func (h Elsewhere) Restore(ctx context.Context, spec RestoreSpec) (dir string, e
 		return "", err
 	}
 	return restore.Publish(restore.Spec{Project: root, From: f, Base: files, Host: spec.Host, Attended: spec.Attended, Now: h.Now(), Prefix: spec.Config.GitHub.BranchPrefix, Note: func(s *orchestrator.State, dir string) error {
+		// This is known before anything of the session here is put aside.
+		if free, err := h.register().Reserve(p.Store.Dir(), s.FeatureBranch, s.Identity); err != nil {
+			return err
+		} else if !free {
+			return &checkpoint.RefusedError{Session: spec.Session, Ref: gitrepo.FetchedRef(spec.Session), Problems: []string{fmt.Sprintf("its branch %s is of another session here", s.FeatureBranch)}}
+		}
 		if _, err := os.Lstat(dir); err == nil {
 			if !spec.Overtake {
 				return restore.ErrThere
@@ -77,9 +83,6 @@ func (h Elsewhere) Restore(ctx context.Context, spec RestoreSpec) (dir string, e
 			if err := h.overtaken(ctx, dir, spec.Config); err != nil {
 				return err
 			}
-		}
-		if free, err := h.register().Reserve(p.Store.Dir(), s.FeatureBranch, s.Identity); err != nil || !free {
-			return errors.Join(err, fmt.Errorf("the branch %s is of another session here", s.FeatureBranch))
 		}
 		return h.register().Write(register.Note{ID: s.Identity, Secret: s.Noted, Path: dir})
 	}})
@@ -131,11 +134,17 @@ func (h Elsewhere) Preserved(ctx context.Context, dir string, c *config.Config) 
 	return h.gather(work.Spec{Session: sess, State: s, Config: c, Project: p}, nil, guarding{}).work.Preserved(ctx)
 }
 
-// Continue is Restore for a host that no person started: a directory that an earlier process restored is returned, any
-// other one that the session has here is put aside. refused says why the session cannot be continued.
+// Continue is Restore for a host that no person started: a directory that an earlier process restored is returned unless
+// the session went on elsewhere since; any other one that it has here is put aside. refused says why the session cannot be continued.
 func (h Elsewhere) Continue(ctx context.Context, spec RestoreSpec) (dir, refused string, err error) {
 	if dir, owed := restore.Owed(cmp.Or(spec.Root, spec.Project.Clone.Root), spec.Session); owed {
-		return dir, "", nil
+		last, err := claim.ReadNote(dir)
+		if err == nil {
+			err = h.Newer(dir, spec.Config)(ctx, last)
+		}
+		if !errors.As(err, new(*checkpoint.OtherHostError)) {
+			return dir, "", err
+		} // else another host went on with it while this one was away
 	}
 	spec.Overtake = true
 	dir, err = h.Restore(ctx, spec)

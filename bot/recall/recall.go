@@ -20,6 +20,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/bot/journal"
 	"github.com/agentmux/agentmux/bot/orphan"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -132,6 +133,18 @@ func isSession(public string) bool {
 	}
 	name, identity := public[:i], public[i+1:]
 	return session.ValidName(name) && session.ValidIdentity(identity) && orchestrator.PublicID(name, identity) == public
+}
+
+// Unheard reports whether a claim of this host is for a session that was called here by a command which is heard again:
+// it does not end as lost. One that was given the command here, or that another try is, does.
+func Unheard(seen claim.Seen, j *journal.Journal) bool {
+	q, ok := orphan.Mislaid(seen)
+	if !ok || q.Trigger.Kind != gate.Comment {
+		return false
+	}
+	_, decided := j.Decision(seen.Issue, q.Trigger)
+	given, heard := j.Command(q.Trigger.String())
+	return !decided && (!heard || given.Session == "")
 }
 
 // releaseTime bounds how long a claim is given back. One that stays is stale when its host is gone.

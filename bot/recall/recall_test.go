@@ -12,6 +12,7 @@ import (
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/claim/claimtest"
 	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/bot/journal"
 	"github.com/agentmux/agentmux/bot/orphan"
 	"github.com/agentmux/agentmux/bot/recall"
 	"github.com/agentmux/agentmux/ghsync"
@@ -179,5 +180,43 @@ func TestOneOfManyHostsContinues(t *testing.T) {
 	wait.Wait()
 	if won != 1 || taken != 19 {
 		t.Errorf("%d have it, %d are told", won, taken)
+	}
+}
+
+// A host that lost the files of a session gives its claim back if the command that called the session here is heard again. If
+// the session had it already, nobody hears it again: the issue has to be told that the session is lost.
+func TestASessionThatHadItsCommandIsLostWithItsFiles(t *testing.T) {
+	by := gate.CommentTrigger(7)
+	for name, c := range map[string]struct {
+		trigger string
+		records []journal.Record
+		want    bool
+	}{
+		"not heard yet":        {by.String(), nil, true},
+		"another was heard":    {by.String(), []journal.Record{journal.Command{Source: "comment/8", Issue: issue, Verb: "answer", State: journal.Accepted, Session: "/s"}}, true},
+		"given to the session": {by.String(), []journal.Record{journal.Command{Source: by.String(), Issue: issue, Verb: "answer", State: journal.Accepted, Session: "/s"}}, false},
+		"carried out": {by.String(), []journal.Record{
+			journal.Command{Source: by.String(), Issue: issue, Verb: "answer", State: journal.Accepted, Session: "/s"},
+			journal.Command{Source: by.String(), Issue: issue, Verb: "answer", State: journal.Done, Session: "/s"},
+		}, false},
+		"another try, to be judged": {by.String(), []journal.Record{journal.Command{Source: by.String(), Issue: issue, Verb: "retry", State: journal.Accepted}}, true},
+		"another try, judged":       {by.String(), []journal.Record{journal.Decided{Issue: issue, Trigger: by, What: gate.Queue, Row: gate.RowStart}}, false},
+		"by a label":                {"label/agentmux/2026-11-21T10:04:31Z/9", nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j, err := journal.Open(t.TempDir(), journal.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range c.records {
+				if _, err := j.Append(r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			seen := claim.Seen{Issue: issue, Claim: claim.Claim{Issue: issue, Session: public, Trigger: c.trigger, State: claim.Running}}
+			if got := recall.Unheard(seen, j); got != c.want {
+				t.Errorf("unheard %t", got)
+			}
+		})
 	}
 }
