@@ -294,3 +294,17 @@ func TestProtocolT7AMessageThatNobodyGotIsAnOrphan(t *testing.T) {
 		t.Errorf("effects %+v", e)
 	}
 }
+
+// A message whose deadline passed is not sent, also where its timer comes later: its writer was late,
+// or the host was away.
+func TestAMessageIsNotDeliveredAfterItsDeadline(t *testing.T) {
+	m := newTeam(t, pair, nil)
+	m.posts("api", letter("shop/api", "shop/page", message.Message{Headline: "late", Deadline: m.now.Add(-time.Minute)}))
+	if got := m.mail("late"); got.State == orchestrator.MessageDelivered {
+		t.Fatalf("message %+v", got)
+	}
+	m.timer("expire/1")
+	if got := m.mail("late"); got.State != orchestrator.MessageExpired {
+		t.Errorf("message %+v", got)
+	}
+}
