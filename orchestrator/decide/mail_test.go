@@ -294,3 +294,43 @@ func TestProtocolT7AMessageThatNobodyGotIsAnOrphan(t *testing.T) {
 		t.Errorf("effects %+v", e)
 	}
 }
+
+// A message whose deadline passed is not sent, also where its timer comes later: its writer was late,
+// or the host was away.
+func TestAMessageIsNotDeliveredAfterItsDeadline(t *testing.T) {
+	m := newTeam(t, pair, nil)
+	m.posts("api", letter("shop/api", "shop/page", message.Message{Headline: "late", Deadline: m.now.Add(-time.Minute)}))
+	if got := m.mail("late"); got.State == orchestrator.MessageDelivered {
+		t.Fatalf("message %+v", got)
+	}
+	m.timer("expire/1")
+	if got := m.mail("late"); got.State != orchestrator.MessageExpired {
+		t.Errorf("message %+v", got)
+	}
+}
+
+// An agent that writes without end fills neither the state nor the way of others.
+func TestSecurity40AnAgentHasOnlySoManyMessagesUnread(t *testing.T) {
+	for name, file := range map[string]orchestrator.Message{
+		"its own":      {From: "shop/api", To: "shop/look"},
+		"what it gets": {From: "system", To: "shop/api"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newTeam(t, pair, nil)
+			refusing(m)
+			for i := range 9_999 {
+				file.Seq, file.File, file.State = i+1, fmt.Sprintf("msgs/old%d.md", i), orchestrator.MessageQueued
+				m.s.Messages = append(m.s.Messages, file)
+			}
+			m.posts("api", letter("shop/api", "shop/look", message.Message{Headline: "the last"}))
+			m.posts("api", letter("shop/api", "shop/look", message.Message{Headline: "one more"}))
+			m.posts("page", letter("shop/page", "shop/look", message.Message{Headline: "of another"}))
+			if got := m.last(orchestrator.EvInputIgnored).Data.(orchestrator.InputIgnoredRecord).Reason; got != "too many messages of shop/api wait to be read" {
+				t.Error(got)
+			}
+			if n := len(m.s.Messages); n != 10_001 || m.mail("of another").State != orchestrator.MessageQueued || m.mail("the last").Seq != 10_000 {
+				t.Errorf("%d messages", n)
+			}
+		})
+	}
+}

@@ -88,3 +88,21 @@ func TestThePersonConfirmsAndRepeatsMessages(t *testing.T) {
 		t.Error(why)
 	}
 }
+
+// What could not be delivered was a message all the same: it can be delivered again.
+func TestThePersonRepeatsWhatCouldNotBeDelivered(t *testing.T) {
+	m := newTeam(t, pair, nil)
+	m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffDeliver }
+	m.posts("api", letter("shop/api", "shop/page", message.Message{Headline: "first", ID: "api-1"}))
+	m.failing(orchestrator.EffDeliver, orchestrator.FailNever)
+	if got := m.mail("first"); got.State != orchestrator.MessageFailed {
+		t.Fatalf("message %+v", got)
+	}
+	m.hold = nil
+	if why := m.says("msg retry", "api-1", nil); why != "" {
+		t.Fatal(why)
+	}
+	if got := m.mail("first"); got.State != orchestrator.MessageDelivered {
+		t.Errorf("message %+v", got)
+	}
+}

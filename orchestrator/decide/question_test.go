@@ -52,7 +52,7 @@ func TestAnAnswerNamesItsQuestion(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer := step.State.Messages[0]
-	if text := string(step.Blobs[answer.SHA256]); answer.InReplyTo != "q1" || !strings.Contains(text, "\nin-reply-to: q1\n") {
+	if text := string(step.Blobs[answer.SHA256]); answer.InReplyTo != "q1" || !strings.Contains(text, "\nin-reply-to: \"q1\"\n") {
 		t.Errorf("message %+v, text:\n%s", answer, text)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // An agent that floods its file keeps no command waiting: many lines share a commit, what a
@@ -41,6 +42,27 @@ func TestAFloodOfLinesKeepsNobodyWaiting(t *testing.T) {
 		found := w.events(orchestrator.EvInputCorrupt)
 		if first := found[0].Data.(orchestrator.InputCorruptRecord); len(found) != 1 || first.Count < 100 || first.Offset != 0 {
 			t.Errorf("%d records of the faults, the first %+v", len(found), found[0])
+		}
+	})
+}
+
+// Nor does a flood of messages.
+func TestAFloodOfMessagesKeepsNobodyWaiting(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, "quick", nil)
+		w.play = idle
+		said := false
+		h := w.start(engine.Options{OnCommit: func(s *orchestrator.State) {
+			if s.MessageCursor.Offset > 0 && !said {
+				said = true
+				w.command(`{"name":"stop","actor":"mia","source_id":"cli/1"}`)
+			}
+		}})
+		w.until("at work", func(*orchestrator.State) bool { return len(w.launches()) == 1 })
+		flood := strings.Repeat("{\"tool\":\n", 6000)
+		w.appendTo(session.MessageIndex, flood)
+		if st := h.wait(); st.MessageCursor.Offset == 0 || st.MessageCursor.Offset >= int64(len(flood))/2 {
+			t.Errorf("stop waited for %d of %d bytes", st.MessageCursor.Offset, len(flood))
 		}
 	})
 }

@@ -26,7 +26,7 @@ func (o *Options) open(line *orchestrator.Line) {
 		return // the reducer says so
 	}
 	dir, name := path.Split(p.File)
-	if path.Clean(dir) != session.MessagesDir {
+	if dir != session.MessagesDir+"/" { // a file has one path, so that it is known when it is named again
 		line.Letter = &message.Letter{Problem: "it names no file of a message"}
 		return
 	}

@@ -53,7 +53,7 @@ func (l *loop) lines(ctx context.Context, file, kind string, open func(*orchestr
 			if lines, err = l.batch(ctx, kind, lines); err != nil || len(lines) == before {
 				return err
 			}
-			if kind == orchestrator.InTool && len(lines) > 0 {
+			if kind != orchestrator.InCommand && len(lines) > 0 {
 				if err := l.between(ctx); err != nil {
 					return err
 				}

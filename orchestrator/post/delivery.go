@@ -40,6 +40,9 @@ func (o *Office) deliverNext(key orchestrator.AgentKey) {
 		return
 	}
 	m := waiting[0]
+	if !m.Deadline.IsZero() && !o.Now.Before(m.Deadline.Time) {
+		return // its timer is due, and ends it
+	}
 	if _, armed := o.State.Deadlines[retryTimer(m.Seq)]; armed {
 		return
 	}

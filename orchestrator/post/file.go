@@ -29,7 +29,7 @@ func file(m orchestrator.Message, now orchestrator.Time) string {
 func text(m orchestrator.Message, status string, now orchestrator.Time, body string) string {
 	reply := ""
 	if m.InReplyTo != "" {
-		reply = "in-reply-to: " + m.InReplyTo + "\n"
+		reply = "in-reply-to: " + strconv.Quote(m.InReplyTo) + "\n"
 	}
 	return fmt.Sprintf("---\nto: %s\nfrom: %s\ntype: %s\nstatus: %s\nmsg-id: %s\n%sheadline: %s\ntimestamp: %s\n---\n%s",
 		m.To, m.From, m.Type, status, id(m.Seq), reply, strconv.Quote(m.Headline), now.UTC().Format(time.RFC3339), body)

@@ -95,6 +95,7 @@ func (o *Office) acked(m *orchestrator.Message) {
 // Undeliverable gives up the message whose delivery failed for good.
 func (o *Office) Undeliverable(seq int, cause string) {
 	if m := o.find(seq); m != nil {
+		m.Attempts++ // what was rejected has none
 		o.failed(m, cause)
 	}
 }

@@ -70,7 +70,7 @@ func Retry(o *Office, name string) (refused string) {
 	switch {
 	case m == nil:
 		return noMessage(name)
-	case m.State == orchestrator.MessageFailed && m.DeliveredAt.IsZero():
+	case m.State == orchestrator.MessageFailed && m.DeliveredAt.IsZero() && m.Attempts == 0:
 		return path.Base(m.File) + " was rejected: " + string(m.Reason) + "; its writer has to send another one"
 	case m.State != orchestrator.MessageFailed && m.State != orchestrator.MessageExpired && m.State != orchestrator.MessageOrphan:
 		return path.Base(m.File) + " is " + m.State

@@ -31,8 +31,14 @@ func File(log string, ended []orchestrator.Message) error {
 	return durable.Log(log, lines.Bytes())
 }
 
-// Ended returns the messages in the log of a session, in the order in which they ended. A line that
-// is not one is passed over, and a missing log is an empty one.
+// filed names a message of the log. After a kill between the log and the state it is there twice.
+type filed struct {
+	seq  int
+	file string
+}
+
+// Ended returns the messages in the log of a session, in the order in which they ended, each once. A
+// line that is not one is passed over, and a missing log is an empty one.
 func Ended(log string) ([]orchestrator.Message, error) {
 	f, err := os.OpenFile(log, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,9 +56,14 @@ func Ended(log string) ([]orchestrator.Message, error) {
 		return nil, fmt.Errorf("read ended messages: %w", err)
 	}
 	var list []orchestrator.Message
+	seen := map[filed]bool{}
 	for line := range bytes.Lines(data) {
 		var m orchestrator.Message
-		if json.Unmarshal(line, &m) == nil && m.File != "" {
+		if json.Unmarshal(line, &m) != nil || m.File == "" {
+			continue
+		}
+		if key := (filed{m.Seq, m.File}); !seen[key] {
+			seen[key] = true
 			list = append(list, m)
 		}
 	}

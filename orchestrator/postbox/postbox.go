@@ -15,7 +15,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"regexp"
+	"sync"
 	"syscall"
 	"time"
 
@@ -52,12 +53,16 @@ func Write(dir string, m message.Message, at time.Time) (name, sum string, err e
 	return "", "", fmt.Errorf("write message: every name up to %s is taken", name)
 }
 
+// nameRule is for what a name may have: it is part of the line that announces the message to its
+// reader, and no text of its writer may get there.
+var nameRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._>-]*\.md$`) })
+
 // maxBody is how much of a body a letter keeps: as much as a question may have.
 const maxBody = 4000
 
 // Read reads the file called name below dir. What is not a message says so in its Problem.
 func Read(dir, name string) message.Letter {
-	if name == "" || filepath.Base(name) != name || strings.HasPrefix(name, ".") {
+	if !nameRule().MatchString(name) {
 		return message.Letter{Problem: fmt.Sprintf("%q is not the name of a message", name)}
 	}
 	data, err := content(filepath.Join(dir, name))

@@ -32,6 +32,11 @@ func (c *call) sendMessage(st *orchestrator.State) Answer {
 		if err != nil {
 			return nil, err
 		}
+		if post.Full(st, m.From.String(), len(unread)) {
+			answer = refused("too many messages of yours wait to be read; send no more until some are")
+			answer.Phase = st.Phase
+			return nil, nil
+		}
 		m.ID = fmt.Sprintf("%s-%d", m.From.Agent, st.MessageCursor.Seq+len(unread)+1)
 		name, sum, err := postbox.Write(c.s.Path(session.MessagesDir), m, c.now)
 		if err != nil {

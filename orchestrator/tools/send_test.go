@@ -240,3 +240,19 @@ func TestNothingIsSentAfterTheEnd(t *testing.T) {
 	r.input(orchestrator.Input{Kind: orchestrator.InCommand, Line: &orchestrator.Line{Signal: "interrupt"}})
 	r.refused(r.call(page, "msg_send", about("api", "update", "x")), "the session has ended")
 }
+
+// An agent that writes without end is told so; what waits is not lost, and others may write.
+func TestSecurity40NoMoreIsSentWhileTooMuchWaits(t *testing.T) {
+	r := startTeam(t)
+	api, page := r.agent("build", "api"), r.agent("build", "page")
+	r.ok(r.call(page, "msg_send", about("api", "update", "first")), "sent: ")
+	for i := range 9_998 {
+		r.st.Messages = append(r.st.Messages, orchestrator.Message{
+			Seq: i + 1, File: fmt.Sprintf("msgs/old%d.md", i), From: "shop/page", To: "shop/api", Type: message.Update, State: orchestrator.MessageQueued,
+		})
+	}
+	r.messages()
+	r.ok(r.call(page, "msg_send", about("api", "update", "the last")), "sent: ")
+	r.refused(r.call(page, "msg_send", about("api", "update", "one more")), "too many messages of yours wait to be read")
+	r.ok(r.call(api, "msg_send", about("page", "update", "of another")), "sent: ")
+}

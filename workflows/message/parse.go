@@ -16,7 +16,10 @@ import (
 // MaxFile bounds the file of a message.
 const MaxFile = 256 << 10
 
-const maxHeadline = 200 // runes
+const (
+	maxHeadline = 200 // runes
+	maxID       = 200 // bytes
+)
 
 var statusRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9-]*$`) })
 
@@ -164,10 +167,10 @@ func (p *parser) optional(name Name) {
 		m.Headline = headline(m.Body)
 	}
 	m.Headline = visible(m.Headline)
-	if m.ID, _ = p.text("msg-id", p.warn); m.ID == "" {
+	if m.ID = p.id("msg-id"); m.ID == "" {
 		m.ID = name.ID
 	}
-	m.InReplyTo, _ = p.text("in-reply-to", p.warn)
+	m.InReplyTo = p.id("in-reply-to")
 	m.Replaces, _ = p.text("supersedes", p.warn)
 	m.At, m.Deadline = p.time("timestamp"), p.time("deadline")
 	m.Priority = Normal
@@ -178,6 +181,16 @@ func (p *parser) optional(name Name) {
 	}
 	p.tags()
 	p.batch()
+}
+
+// id is the text under a key that names a message. A session keeps it and writes it into other files.
+func (p *parser) id(key string) string {
+	text, ok := p.text(key, p.warn)
+	if ok && (text != visible(text) || len(text) > maxID) {
+		p.warn(key, "expected up to %d visible characters in one line, found %q; it is dropped", maxID, cut(text))
+		return ""
+	}
+	return text
 }
 
 func (p *parser) time(key string) time.Time {
