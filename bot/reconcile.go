@@ -111,7 +111,7 @@ func (r *repository) facts(ctx context.Context, issue int, record ghsync.Record,
 		return left.Judged(f, r.journal), left, nil
 	}
 	if host != "" {
-		f.Claim = &gate.Claim{Host: host.String(), Unproven: host != r.bot.host && !r.bot.Once && r.lookout.Unproven(issue)}
+		f.Claim = &gate.Claim{Host: host.String(), Unproven: host != r.bot.host && !r.bot.Once && r.lookout.Unproven(issue), Served: r.shelf.Served(issue)}
 	}
 	return f, nil, nil
 }
