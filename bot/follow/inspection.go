@@ -27,6 +27,11 @@ type inspection struct {
 
 // run reads what is due, decides, and does what was decided. next is when to do it the next time.
 func (i *inspection) run(ctx context.Context) (next time.Time, err error) {
+	if !i.p.State.Ended() { // nothing follows before, and its end leads to another look
+		i.w.passed = true
+		return next, nil
+	}
+	i.w.passed = false
 	now := i.f.o.Now()
 	if i.p.Head != i.w.pushed {
 		i.w.pushed, i.w.pushedAt, i.fresh = i.p.Head, now, true
