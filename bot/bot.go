@@ -259,8 +259,10 @@ func (b *Bot) serve(ctx context.Context, repo ghsync.Repo, swept bool) (*reposit
 		return known, nil // by another name
 	}
 	r.swept.Store(swept)
-	if err := r.ensureLabel(ctx); err != nil {
-		return nil, err
+	if b.Issue == 0 { // a job was started by the label
+		if err := r.ensureLabel(ctx); err != nil {
+			return nil, err
+		}
 	}
 	ring, err := bell.Open(r.dir(), b.Options.Host.Watcher)
 	if err != nil {

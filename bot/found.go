@@ -8,7 +8,10 @@ import (
 
 // found takes in what may have changed in the repository.
 func (r *repository) found(c intake.Changes) {
-	c = c.Of(r.bot.Issue, func(pull int) bool { return pull == r.bot.Pull || r.sessions.ofPull(pull) != nil })
+	c = c.Of(r.bot.Issue, func(pull int) bool {
+		h := r.sessions.ofPull(pull) // a runner may have sessions of other issues, too
+		return pull == r.bot.Pull || h != nil && h.issue == r.bot.Issue
+	})
 	for _, candidate := range c.Candidates {
 		r.met.Add(candidate.Issue, time.Time{})
 	}

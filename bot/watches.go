@@ -43,7 +43,7 @@ func (b *Bot) aim() {
 // newWatch begins to watch the repositories of the identity that a repository has.
 func (b *Bot) newWatch(of *repository) *watched {
 	w := &watched{Watch: intake.NewWatch(intake.WatchOptions{
-		Label: b.Config.Bot.Label, Every: b.Config.Bot.PollInterval.D, Found: b.found, Moved: b.moved,
+		Label: b.Config.Bot.Label, Issue: b.Issue, Commanded: b.Commanded, Every: b.Config.Bot.PollInterval.D, Found: b.found, Moved: b.moved,
 		Core:  func() transport.Quota { return of.account.Client.Quotas()["core"] },
 		Clock: intake.Clock{Now: b.Now}, Log: b.Log.With("account", of.account.Name),
 	})}

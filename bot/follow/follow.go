@@ -50,6 +50,7 @@ type watched struct {
 	changed bool // heard since the checks were read
 	told    bool // that checks changed, since they were read
 
+	passed   bool      // it was not looked at, since its session was at work
 	next     time.Time // when it is looked at; zero: when something changes
 	head     feedback.Head
 	since    time.Time // the head is known
@@ -238,7 +239,7 @@ func (f *Follow) inspect(ctx context.Context, p Pull) {
 		f.mu.Unlock()
 		return
 	}
-	i := inspection{f: f, p: p, w: w, heard: w.heard, reviews: w.reviews, fresh: w.changed || w.told}
+	i := inspection{f: f, p: p, w: w, heard: w.heard, reviews: w.reviews, fresh: w.changed || w.told || w.passed}
 	i.reader = feedback.Reader{Client: f.o.Client, Repo: f.repo}
 	w.changed, w.told = false, false
 	f.mu.Unlock()

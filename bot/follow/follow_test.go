@@ -267,6 +267,28 @@ func TestUnfinishedChecksAreReadEachFiveMinutes(t *testing.T) {
 	}
 }
 
+// While the session is at work nothing follows from reviews and checks, so they are read at its end.
+func TestASessionAtWorkCostsNothing(t *testing.T) {
+	d := newDesk(t)
+	d.repo.Require("test")
+	d.repo.AddCheck(d.sha, fakehub.CheckSpec{Name: "test", Conclusion: "failure"})
+	done := d.pull.State
+	d.pull.State = &orchestrator.State{Phase: "implement"}
+	d.heard()
+	before := d.hub.Requests("robot")
+	d.pass(time.Hour)
+	d.follow.Look()
+	d.pass(time.Hour)
+	if n := d.hub.Requests("robot") - before; n != 0 {
+		t.Errorf("%d requests while the session is at work:\n%s", n, d.hub.Transcript())
+	}
+	d.pull.State = done
+	d.follow.Wake()
+	if d.pass(5 * time.Minute); len(d.rounds()) != 1 {
+		t.Errorf("rounds %+v", d.rounds())
+	}
+}
+
 // A webhook about checks has them read at once, whether they were finished or not; many webhooks lead to
 // one reading in ten seconds.
 func TestAWebhookHasChecksRead(t *testing.T) {

@@ -34,6 +34,11 @@ func (i *inspection) run(ctx context.Context) (next time.Time, err error) {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
+	if !i.p.State.Ended() { // nothing follows before, and its end leads to another look
+		i.w.passed = true
+		return next, nil
+	}
+	i.w.passed = false
 	now := i.f.o.Now()
 	if i.p.Head != i.w.pushed {
 		i.w.pushed, i.w.pushedAt, i.fresh = i.p.Head, now, true

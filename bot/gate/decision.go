@@ -77,6 +77,7 @@ type Decision struct {
 	Asked Asked
 	// Warnings are for the person at the terminal.
 	Warnings []string
+	served   bool // by the host that has the issue, which takes the label off
 }
 
 // String is what was found and what to do next, for logs and terminals.
@@ -94,8 +95,11 @@ func (d Decision) Refused() bool { return d.What == Refuse || d.What == RefuseSi
 func (d Decision) Accepted() bool { return d.What == Queue || d.What == Start }
 
 // DropsLabel reports whether a request label that is on the issue has to go: the request is
-// refused, or a host works on the issue already. An accepted one goes with the state label.
-func (d Decision) DropsLabel() bool { return d.Refused() || d.Row == RowClaimed && d.What == Ignore }
+// refused, or a host works on another one already. An accepted one goes with the state label: were
+// it taken off before that is on, an issue whose host is killed in between would have neither.
+func (d Decision) DropsLabel() bool {
+	return d.Refused() || d.Row == RowClaimed && d.What == Ignore && !d.served
+}
 
 // Asked is a request as the gate understood it.
 type Asked struct {

@@ -82,6 +82,8 @@ type Claim struct {
 	Host string
 	// Unproven says that the host may be gone, which is known within minutes.
 	Unproven bool
+	// Served are the requests whose labels the host takes off itself, once the state label is on.
+	Served []Trigger
 }
 
 // Load is what runs already.

@@ -207,6 +207,16 @@ func TestSecurity34PublicWithoutASandbox(t *testing.T) {
 	}
 }
 
+// byTicket is a ticket of this host for the first label, and for those that were set with it.
+func byTicket(with ...ghsync.LabelEvent) func(*gate.Facts) {
+	return func(f *gate.Facts) {
+		f.Claim = &gate.Claim{Host: "h_1"}
+		for _, e := range append(with, label("agentmux", mia, 0)) {
+			f.Claim.Served = append(f.Claim.Served, gate.LabelTrigger(e))
+		}
+	}
+}
+
 // A label that comes back while a host works on the issue goes off; so does that of a refusal.
 func TestWhichDecisionsDropTheLabel(t *testing.T) {
 	for _, c := range []struct {
@@ -216,6 +226,25 @@ func TestWhichDecisionsDropTheLabel(t *testing.T) {
 	}{
 		{func(f *gate.Facts) { f.Claim = &gate.Claim{Host: "h_1"} }, "ignore 5", true},
 		{func(f *gate.Facts) { f.Claim = &gate.Claim{Host: "h_1", Unproven: true} }, "later 5", false},
+		{byTicket(), "ignore 5", false}, // its placard does, once the state label is on
+		{func(f *gate.Facts) {
+			byTicket()(f)
+			f.Record.Labels = append(f.Record.Labels, unlabel("agentmux", time.Second), label("agentmux", mia, 2*time.Second))
+		}, "ignore 5", true},
+		{func(f *gate.Facts) {
+			byTicket()(f)
+			f.Record.Issue.Labels = append(f.Record.Issue.Labels, "agentmux:quick")
+			f.Record.Labels = append(f.Record.Labels, label("agentmux:quick", mia, time.Minute))
+		}, "ignore 5", true},
+		{func(f *gate.Facts) { // the history does not know the second one yet
+			byTicket()(f)
+			f.Record.Issue.Labels = append(f.Record.Issue.Labels, "agentmux:quick")
+		}, "ignore 5", true},
+		{func(f *gate.Facts) { // set together
+			f.Record.Issue.Labels = append(f.Record.Issue.Labels, "agentmux:quick")
+			f.Record.Labels = append(f.Record.Labels, label("agentmux:quick", mia, time.Second))
+			byTicket(label("agentmux:quick", mia, time.Second))(f)
+		}, "ignore 5", false},
 		{func(f *gate.Facts) { f.Record.Labels[0].Actor = eve }, "refuse 12", true},
 		{func(f *gate.Facts) { f.Record.Labels[0].Actor = robot }, "refuse_silently 10", true},
 		{func(f *gate.Facts) {

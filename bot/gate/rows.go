@@ -2,6 +2,7 @@ package gate
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -142,7 +143,15 @@ func claimed(v *view) (Decision, bool) {
 	if v.Claim.Unproven { // a request label that is dropped now would be lost with the host
 		return later(unprovenPause, "it is not known yet whether host %s still works on %s#%d", v.Claim.Host, v.Repo, v.Issue), true
 	}
-	return ignore("host %s works on %s#%d", v.Claim.Host, v.Repo, v.Issue), true
+	d := ignore("host %s works on %s#%d", v.Claim.Host, v.Repo, v.Issue)
+	d.served = v.served()
+	return d, true
+}
+
+// served reports whether the host that has the issue takes off every request label that is on.
+func (v *view) served() bool {
+	return v.known() && slices.Contains(v.Claim.Served, v.asked.Trigger) &&
+		!slices.ContainsFunc(v.asked.With, func(t Trigger) bool { return !slices.Contains(v.Claim.Served, t) })
 }
 
 func decided(v *view) (Decision, bool) {

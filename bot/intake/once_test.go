@@ -75,6 +75,51 @@ func TestOnceReadsEverythingAndEnds(t *testing.T) {
 	}
 }
 
+// A poller for one issue hands it on once, whether the list of issues shows it or not, and looks for no other one.
+func TestOnceOfOneIssueReadsNoLabels(t *testing.T) {
+	for name, c := range map[string]struct {
+		newer     int
+		labels    []string
+		commanded bool
+		handed    int
+	}{
+		"shown with its label":                  {0, []string{label + ":quick"}, false, 1},
+		"shown without a label":                 {0, nil, false, 1},
+		"an old one with a label":               {130, []string{label}, false, 1},
+		"a comment asks":                        {0, nil, true, 0},
+		"a comment asks, and so does its label": {0, []string{label}, true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTime(t, func(t *testing.T, w *world) {
+				n, id := w.issue("one", c.labels...), w.Repo(widgets).ID()
+				wait(time.Second)
+				for range c.newer {
+					w.issue("t")
+				}
+				in := w.inbox()
+				p := intake.NewPoller(intake.Options{
+					Client: w.client(), Repo: ghsync.Repo{Owner: "octo", Name: "widgets"}, RepoID: id, Label: label, Issue: n, Commanded: c.commanded, Found: w.take(in),
+				})
+				if err := p.Once(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				handed := 0
+				for _, change := range in.changes() {
+					for _, r := range change.Candidates {
+						handed++
+						if r.Issue != n || r.RepoID != id || r.Owner != "octo" || r.Repo != "widgets" {
+							t.Errorf("handed on: %+v", r)
+						}
+					}
+				}
+				if calls := w.Calls(); handed != c.handed || len(calls) != 3 {
+					t.Errorf("handed on %d times; requests: %+v", handed, calls)
+				}
+			})
+		})
+	}
+}
+
 // Each repository of a watch is read once, but for those that a sweep covers, within the limits.
 func TestOnceReadsEachRepositoryOfAWatch(t *testing.T) {
 	inTime(t, func(t *testing.T, w *world) {

@@ -17,6 +17,9 @@ type Options struct {
 	Repo   ghsync.Repo
 	RepoID int64
 	Label  string // bot.label
+	Issue  int    // the only one that is served, in a repository that was just found; 0: all are
+	// Commanded: a comment asks for that issue, and only a list that shows its label makes it a candidate.
+	Commanded bool
 
 	// Found takes in what was read; what it returns an error for is read again. It is called
 	// by one goroutine at a time, and holds up the poller and those that wait for its turn.
@@ -82,6 +85,7 @@ type Poller struct {
 	when   schedule
 	lists  [everything]list
 	open   []int // pull requests of the last reading
+	met    bool  // a list has shown the one issue that is served, with a request label
 	full   fullSync
 	hooked time.Time    // when the first hook came that waits for a reading; zero: none
 	errs   [parts]error // why each part could not be read

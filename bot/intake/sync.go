@@ -63,7 +63,10 @@ func (p *Poller) sync(ctx context.Context) (done bool, err error) {
 	f := &p.full
 	if len(f.steps) == 0 {
 		f.steps = []step{p.syncLabels, p.syncComments}
-		if f.count++; p.busy() || f.count%nameEvery == 1 {
+		if p.o.Issue != 0 {
+			f.steps[0] = p.syncIssue
+		}
+		if f.count++; p.o.Issue == 0 && (p.busy() || f.count%nameEvery == 1) || f.count > 1 && p.busy() {
 			f.steps = slices.Insert(f.steps, 0, p.syncName)
 		}
 	}
@@ -73,6 +76,17 @@ func (p *Poller) sync(ctx context.Context) (done bool, err error) {
 	}
 	f.steps = append(then, f.steps[1:]...)
 	return len(f.steps) == 0, nil
+}
+
+// syncIssue hands on the one issue that is served, which is cheaper than to look for it in lists: the
+// receiver reads it. At the start the list of issues may have shown that it asks for work. Where a
+// comment asks, what the comment says comes first.
+func (p *Poller) syncIssue(ctx context.Context) ([]step, error) {
+	if p.o.Commanded || p.met && p.full.count == 1 {
+		return nil, nil
+	}
+	c := Candidate{Host: p.o.Client.Host(), Owner: p.repo.Owner, Repo: p.repo.Name, RepoID: p.o.RepoID, Issue: p.o.Issue, Via: Poll}
+	return nil, p.hand(ctx, Changes{Candidates: []Candidate{c}})
 }
 
 func (p *Poller) syncName(ctx context.Context) ([]step, error) { return nil, p.find(ctx) }

@@ -39,6 +39,9 @@ type Target struct {
 type WatchOptions struct {
 	Label string
 	Every time.Duration // bot.poll_interval; 0: auto
+	// Issue and Commanded are as in Options.
+	Issue     int
+	Commanded bool
 	// Found and Moved are as in Options; Found is called by several goroutines at a time, one
 	// for each repository.
 	Found func(context.Context, Changes) error
@@ -246,7 +249,7 @@ func (w *Watch) wanted(id int64) bool {
 // poller returns one that shares the turns and the pace of all.
 func (w *Watch) poller(t Target) *Poller {
 	o := Options{
-		Client: t.Client, Repo: t.Repo, RepoID: t.ID, Label: w.o.Label, Found: w.o.Found, Pace: w.next, Turn: w.turn,
+		Client: t.Client, Repo: t.Repo, RepoID: t.ID, Label: w.o.Label, Issue: w.o.Issue, Commanded: w.o.Commanded, Found: w.o.Found, Pace: w.next, Turn: w.turn,
 		Aged: w.o.Aged, Clock: w.o.Clock, Rand: w.o.Rand, Log: w.o.Log,
 	}
 	if w.o.Moved != nil {

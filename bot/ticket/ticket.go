@@ -164,6 +164,15 @@ func (s Shelf) Read(issue int) (Ticket, error) {
 	return t, nil
 }
 
+// Served are the triggers whose request labels the placard of an issue's ticket takes off; none without one.
+func (s Shelf) Served(issue int) []gate.Trigger {
+	t, err := s.Read(issue)
+	if err != nil || t.Saved { // the placard of a saved one shows nothing
+		return nil
+	}
+	return append(slices.Clone(t.With), t.Trigger)
+}
+
 func parse(data []byte, issue int) (Ticket, error) {
 	var head struct {
 		Version int `json:"version"`

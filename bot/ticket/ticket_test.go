@@ -60,6 +60,28 @@ func TestATicketIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
+// The placard of a ticket takes the labels off that asked for it; that of a saved one shows nothing.
+func TestWhichLabelsATicketTakesOff(t *testing.T) {
+	s, one := ticket.Of(t.TempDir()), request(1, 12, 9, 0)
+	one.With = []gate.Trigger{{Kind: gate.Label, Name: "agentmux:quick", At: one.Trigger.At, ID: 9}}
+	for _, c := range []struct {
+		saved bool
+		want  int
+	}{{false, 2}, {true, 0}} {
+		one.Saved = c.saved
+		if err := s.Write(one); err != nil {
+			t.Fatal(err)
+		}
+		got := s.Served(12)
+		if len(got) != c.want || c.want > 0 && (!slices.Contains(got, one.Trigger) || !slices.Contains(got, one.With[0])) {
+			t.Errorf("saved %t: %v", c.saved, got)
+		}
+	}
+	if got := s.Served(13); got != nil {
+		t.Errorf("without a ticket: %v", got)
+	}
+}
+
 func TestWhatIsNoTicketIsNotWritten(t *testing.T) {
 	for name, change := range map[string]func(*ticket.Ticket){
 		"no issue":           func(t *ticket.Ticket) { t.Issue = 0 },

@@ -95,12 +95,28 @@ func TestBotOnceServesEveryRequest(t *testing.T) {
 	if len(told) != 3 || !strings.Contains(told[0], "agentmux: done") || !strings.Contains(told[2], "`/agentmux changes TEXT`") {
 		t.Errorf("comments: %q", told)
 	}
+	// A kill between the two leaves both labels, never none.
+	if labels := labelWrites(r.github.Calls(), 1); !slices.Equal(labels[:min(2, len(labels))], []string{"POST", "DELETE agentmux:quick"}) ||
+		slices.Contains(labels[min(2, len(labels)):], "DELETE agentmux:quick") {
+		t.Errorf("writes of labels: %q", labels)
+	}
 	if left := r.ourRefs(); len(left) != 1 || !strings.HasPrefix(left[0], "refs/agentmux/hosts/") {
 		t.Errorf("left on the server: %v", left)
 	}
 	if res = r.expect(0, "bot", "--once"); len(r.served(rigRepo)) != 1 || len(r.told(rigRepo, 1)) != 3 {
 		t.Errorf("served twice\n%s", res.err)
 	}
+}
+
+// labelWrites are the writes of an issue's labels in their order, a removal with the name of the label.
+func labelWrites(calls []fakehub.Request, issue int) (writes []string) {
+	for _, c := range calls {
+		_, name, of := strings.Cut(c.Path, fmt.Sprintf("/issues/%d/labels", issue))
+		if of && c.Method != "GET" {
+			writes = append(writes, strings.TrimSpace(c.Method+" "+strings.TrimPrefix(name, "/")))
+		}
+	}
+	return writes
 }
 
 // Three requests in two repositories share two slots: the third shows its place and why it waits,
