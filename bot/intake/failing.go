@@ -9,10 +9,8 @@ import (
 )
 
 const (
-	// tellEvery is how often an error that lasts is logged.
-	tellEvery = 10 * time.Minute
-	// patience is the longest wait for our own limits that is not an error.
-	patience = 2 * time.Minute
+	tellEvery = 10 * time.Minute // how often an error that lasts is logged
+	patience  = 2 * time.Minute  // the longest wait for our own limits that is not an error
 )
 
 // failed decides when a part is read again after an error, and reports whether the others have

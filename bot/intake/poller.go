@@ -13,13 +13,12 @@ import (
 
 // Options are what a Poller needs. Client, Repo, RepoID, Label and Found are required.
 type Options struct {
-	Client *ghsync.Client
-	Repo   ghsync.Repo
-	RepoID int64
-	Label  string // bot.label
-	Issue  int    // the only one that is served, in a repository that was just found; 0: all are
-	// Commanded: a comment asks for that issue, and only a list that shows its label makes it a candidate.
-	Commanded bool
+	Client    *ghsync.Client
+	Repo      ghsync.Repo
+	RepoID    int64
+	Label     string // bot.label
+	Issue     int    // the only one that is served, in a repository that was just found; 0: all are
+	Commanded bool   // a comment asks for that issue: it is a candidate only if a list shows its label
 
 	// Found takes in what was read; what it returns an error for is read again. It is called
 	// by one goroutine at a time, and holds up the poller and those that wait for its turn.

@@ -12,13 +12,10 @@ import (
 const (
 	// heardFrom is how far back the first full sync reads comments. Commands of more than a
 	// day ago are refused, and this machine's clock may be a day ahead.
-	heardFrom = 48 * time.Hour
-	// overlap is more than the replicas of a server lag.
-	overlap = 10 * time.Minute
-	// maxSyncPages bounds one full sync of a list; the next one continues.
-	maxSyncPages = 50
-	// maxPasses is how often a list of several pages is gone through, until that shows nothing more.
-	maxPasses = 3
+	heardFrom    = 48 * time.Hour
+	overlap      = 10 * time.Minute // more than the replicas of a server lag
+	maxSyncPages = 50               // of one full sync of a list; the next one continues
+	maxPasses    = 3                // how often a list of several pages is gone through, until that shows nothing more
 	// nameEvery is after how many full syncs an idle repository is looked up by its id, besides
 	// the first. One with a live session is each time: another repository may have taken its name.
 	nameEvery = 48
@@ -66,7 +63,7 @@ func (p *Poller) sync(ctx context.Context) (done bool, err error) {
 		if p.o.Issue != 0 {
 			f.steps[0] = p.syncIssue
 		}
-		if f.count++; p.o.Issue == 0 && (p.busy() || f.count%nameEvery == 1) || f.count > 1 && p.busy() {
+		if f.count++; (p.o.Issue == 0 || f.count > 1) && (p.busy() || f.count%nameEvery == 1) {
 			f.steps = slices.Insert(f.steps, 0, p.syncName)
 		}
 	}
@@ -78,15 +75,13 @@ func (p *Poller) sync(ctx context.Context) (done bool, err error) {
 	return len(f.steps) == 0, nil
 }
 
-// syncIssue hands on the one issue that is served, which is cheaper than to look for it in lists: the
-// receiver reads it. At the start the list of issues may have shown that it asks for work. Where a
-// comment asks, what the comment says comes first.
+// syncIssue hands on the one issue that is served, unless the list of issues did just now: that is
+// cheaper than to look for it in the lists of labels.
 func (p *Poller) syncIssue(ctx context.Context) ([]step, error) {
 	if p.o.Commanded || p.met && p.full.count == 1 {
 		return nil, nil
 	}
-	c := Candidate{Host: p.o.Client.Host(), Owner: p.repo.Owner, Repo: p.repo.Name, RepoID: p.o.RepoID, Issue: p.o.Issue, Via: Poll}
-	return nil, p.hand(ctx, Changes{Candidates: []Candidate{c}})
+	return nil, p.hand(ctx, Changes{Candidates: []Candidate{{Host: p.o.Client.Host(), Owner: p.repo.Owner, Repo: p.repo.Name, RepoID: p.o.RepoID, Issue: p.o.Issue, Via: Poll}}})
 }
 
 func (p *Poller) syncName(ctx context.Context) ([]step, error) { return nil, p.find(ctx) }

@@ -37,11 +37,10 @@ type Target struct {
 
 // WatchOptions are what a Watch needs. Label and Found are required.
 type WatchOptions struct {
-	Label string
-	Every time.Duration // bot.poll_interval; 0: auto
-	// Issue and Commanded are as in Options.
-	Issue     int
-	Commanded bool
+	Label     string
+	Every     time.Duration // bot.poll_interval; 0: auto
+	Issue     int           // as in Options, and so is
+	Commanded bool          // a comment asks for it
 	// Found and Moved are as in Options; Found is called by several goroutines at a time, one
 	// for each repository.
 	Found func(context.Context, Changes) error
