@@ -108,7 +108,7 @@ func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session,
 		Definition: data, Agents: spec.Agents, BranchPrefix: spec.Config.GitHub.BranchPrefix, State: h.firstState(spec, def), Files: files,
 		Branch: func(branch, identity string) (bool, error) { return h.freeBranch(ctx, spec, branch, identity) }, Unless: spec.Unless,
 	}
-	create.State.Team = roster.Progress(spec.Tips, blobs)
+	create.State.Team = roster.Progress(spec.Base.SHA, spec.Tips, blobs)
 	if spec.dir == "" {
 		create.Note = func(identity, secret, dir string) error {
 			return h.register().Write(register.Note{ID: identity, Secret: secret, Path: dir})

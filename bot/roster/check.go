@@ -162,13 +162,17 @@ func madeBy(ctx context.Context, p *project.Project, commit, unit string) (bool,
 }
 
 // Progress is what the first state of a run of an agents file holds of its agents: those
-// whose branches are there begin at their commits, and those that work for an issue from the text
-// of a blob.
-func Progress(tips, issues map[string]string) map[string]agents.Progress {
+// whose branches are there begin at their commits, which are work of their own if they are not base,
+// and those that work for an issue from the text of a blob.
+func Progress(base string, tips, issues map[string]string) map[string]agents.Progress {
 	var team map[string]agents.Progress
 	for name, tip := range tips {
 		team = orchestrator.Filled(team)
-		team[name] = agents.Progress{Base: tip}
+		p := agents.Progress{Base: tip}
+		if tip != base {
+			p.Tip = tip
+		}
+		team[name] = p
 	}
 	for name, blob := range issues {
 		team = orchestrator.Filled(team)

@@ -451,6 +451,72 @@ func TestProtocolM1MarkersOfPeople(t *testing.T) {
 	}
 }
 
+// An agent whose branch had commits of its own is done with them when it changes nothing; another one is
+// asked for a change, and fails without one.
+func TestATeamThatFindsItsWorkDone(t *testing.T) {
+	const file = "session: x\nagents:\n  - {name: a, branch: a, task: t, on_complete: [push]}\n  - {name: b, branch: b, task: t, depends_on: a, from: a}\n  - {name: c, branch: c, task: t, depends_on: b, from: b}\n"
+	unchanged := func(orchestrator.Taking) *orchestrator.Snapshot { return &orchestrator.Snapshot{Tree: "same"} }
+	begin := func(tip string) *sim {
+		m := newTeam(t, file, func(s *orchestrator.State) {
+			if tip != "" {
+				s.Team = map[string]agents.Progress{"a": {Base: tip, Tip: tip}}
+			}
+		})
+		m.work = unchanged
+		return m
+	}
+	startOf := func(m *sim, name string) string {
+		start, _ := m.effectOf(orchestrator.EffStartAgent, name)
+		return m.s.Workspaces[start.Args.Workspace].Base
+	}
+	marked := func(m *sim, name string) {
+		m.do(orchestrator.Input{Kind: orchestrator.InObserve, Observe: &orchestrator.Observation{What: orchestrator.ObserveMarker, Name: name, Evidence: "e", Content: ""}})
+	}
+	done := func(t *testing.T, m *sim) {
+		t.Helper()
+		if p := m.s.Team["a"]; m.statuses() != "done running waiting" || p.Commit != "tip" || p.Parent != "sha0" || p.Branch != "a" || startOf(m, "b") != "tip" {
+			t.Errorf("%s, a %+v, b begins at %q", m.statuses(), p, startOf(m, "b"))
+		}
+	}
+	t.Run("with work", func(t *testing.T) {
+		m := begin("tip")
+		m.submits("a")
+		done(t, m)
+		if _, ok := m.effectOf(orchestrator.EffCommit, "a"); ok {
+			t.Error("a commit without a change")
+		}
+		marked(m, "b") // it continues a, and so does c
+		if m.statuses() != "done done running" || startOf(m, "c") != "tip" {
+			t.Errorf("%s, c begins at %q", m.statuses(), startOf(m, "c"))
+		}
+	})
+	t.Run("with work, and only notes to itself", func(t *testing.T) {
+		m := begin("tip")
+		m.work = nil
+		m.result = func(e orchestrator.Effect) orchestrator.Result {
+			return orchestrator.Result{Empty: e.Type == orchestrator.EffCommit}
+		}
+		m.submits("a")
+		done(t, m)
+	})
+	t.Run("with work, marked by a person", func(t *testing.T) {
+		m := begin("tip")
+		marked(m, "a")
+		done(t, m)
+	})
+	t.Run("without work", func(t *testing.T) {
+		m := begin("")
+		for range 4 {
+			if m.statuses() == "running waiting waiting" {
+				m.submits("a")
+			}
+		}
+		if p := m.s.Team["a"]; m.statuses() != "failed blocked blocked" || p.Commit != "" {
+			t.Errorf("%s, a %+v", m.statuses(), p)
+		}
+	})
+}
+
 // A retry starts the agents that failed and those they block, under new launches; one whose work is
 // committed continues behind its commit.
 func TestARetryOfATeam(t *testing.T) {

@@ -97,7 +97,7 @@ func (r *Run) Retry(names []string) {
 		if p.Commit != "" {
 			p.Marker, p.BlockedBy, p.Step = "", "", stepFetch
 		} else {
-			p = agents.Progress{Base: p.Base, Snapshot: p.Snapshot, Retried: string(r.State.Agents[key(r.Agent(name))].LastLaunch)}
+			p = agents.Progress{Base: p.Base, Tip: p.Tip, Snapshot: p.Snapshot, Retried: string(r.State.Agents[key(r.Agent(name))].LastLaunch)}
 		}
 		r.State.Team[name] = p
 		delete(r.State.Counters, remindedRule(name))

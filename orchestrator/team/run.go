@@ -1,6 +1,7 @@
 package team
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -166,14 +167,19 @@ func (r *Run) Apply(name string, h Happening, ev Evidence) Action {
 // begin starts an agent at the commit that its work is compared with from now on.
 func (r *Run) begin(a *agents.Agent) {
 	p := r.State.Team[a.Name]
-	if p.Base == "" && a.From != "" {
-		p.Base = r.State.Team[a.From].Commit
-	}
-	if p.Base == "" {
-		p.Base = r.State.Integrated.Commit
-	}
+	p.Base = cmp.Or(p.Base, r.tip(r.Agent(a.From)))
 	r.State.Team[a.Name] = p
 	r.Do.Launch(a.Name)
+}
+
+// tip is the commit at which those begin that continue the work of an agent: also if a person marked it
+// done and it made none. Without an agent it is that of the run.
+func (r *Run) tip(a *agents.Agent) string {
+	if a == nil {
+		return r.State.Integrated.Commit
+	}
+	p := r.State.Team[a.Name]
+	return cmp.Or(p.Commit, p.Tip, p.Base, r.tip(r.Agent(a.From)))
 }
 
 // Advance starts what may start, passes failures on, and reports whether every agent has a
@@ -212,6 +218,9 @@ func (r *Run) Failures() string {
 func (r *Run) mark(name string, m agents.Marker, by string) {
 	p := r.State.Team[name]
 	p.Marker, p.Step = m.String(), ""
+	if m.Status() == agents.Done && p.Commit == "" && p.Tip != "" { // its work was on its branch before
+		p.Commit, p.Parent, p.Branch = p.Tip, r.State.Integrated.Commit, r.Agent(name).Branch
+	}
 	r.State.Team[name] = p
 	if by == "" {
 		by = "host"

@@ -29,8 +29,13 @@ func (r *Run) take(a *agents.Agent, ev Evidence) {
 		r.mark(a.Name, agents.Marker{}, ev.By)
 		return
 	}
-	if ev.By != "" && (ev.Snapshot == nil || ev.Snapshot.Files == 0) { // a person says that nothing had to change
-		r.Do.Dismiss(a.Name)
+	p := r.State.Team[a.Name]
+	if ev.Snapshot == nil && ev.By != "" || ev.Snapshot != nil && ev.Snapshot.Files == 0 && (ev.By != "" || p.Tip != "") {
+		if ev.By != "" { // a person says that nothing had to change
+			r.Do.Dismiss(a.Name)
+		} else { // what its branch had is all of it
+			r.Do.Leave(a.Name, ev.Snapshot.Tree)
+		}
 		r.mark(a.Name, agents.Marker{}, ev.By)
 		return
 	}
@@ -39,7 +44,6 @@ func (r *Run) take(a *agents.Agent, ev Evidence) {
 		r.fail(a, ev)
 		return
 	}
-	p := r.State.Team[a.Name]
 	p.Step, p.Tree = stepCommit, ev.Snapshot.Tree
 	r.State.Team[a.Name] = p
 	if w, ok := r.State.Workspaces[ev.Work]; ok {
@@ -123,6 +127,10 @@ func subject(a *agents.Agent) string {
 // stepDone notes what a step found, and takes the next one or writes the marker.
 func (r *Run) stepDone(a *agents.Agent, res orchestrator.Result) {
 	p := r.State.Team[a.Name]
+	if p.Step == stepCommit && res.Empty && p.Tip != "" { // nothing but notes to itself
+		r.mark(a.Name, agents.Marker{}, "")
+		return
+	}
 	if why := refusal(p.Step, res); why != "" {
 		r.fail(a, Evidence{Cause: why})
 		return
@@ -200,7 +208,7 @@ func (r *Run) Refusal(name string, snap *orchestrator.Snapshot) (what string, pr
 			problems = append(problems, p.Path+" is outside of your scope")
 		}
 		return "Your work changes paths outside of your scope.", problems, true
-	case snap.Files == 0:
+	case snap.Files == 0 && r.State.Team[name].Tip == "":
 		return "Nothing in your workspace differs from what you started with.", []string{"there is no change to take"}, false
 	case len(snap.Findings) > 0:
 		return "The output gate blocks what you changed: it must not leave this machine.", snap.Findings, false

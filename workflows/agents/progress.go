@@ -6,6 +6,7 @@ type Progress struct {
 	Marker    string `json:"marker,omitempty"`     // content of signals/<name>.done without its newline; "" = there is none
 	BlockedBy string `json:"blocked_by,omitempty"` // the dependency because of which it did not start
 	Base      string `json:"base,omitempty"`       // commit it starts on; "" = the base of the run
+	Tip       string `json:"tip,omitempty"`        // of its branch, which had commits of its own at the start of the run
 	Step      string `json:"step,omitempty"`       // of what follows its submission, one of the Step constants; "" = it has not submitted
 	Tree      string `json:"tree,omitempty"`       // that it submitted
 	Branch    string `json:"branch,omitempty"`     // as it is called in the end
