@@ -40,11 +40,13 @@ var securityCases = map[int]string{
 	37: "A checkpoint from the server is refused, with all that is wrong named, unless its names, sizes, kinds and digests are right and it is of the session and the issue that were asked for.",
 	38: "What a text in the log of a job says is no command to the runner.",
 	40: "The sender of a message is the agent of the launch that wrote it, whatever a parameter, its file or a line of the index says; what was changed afterwards is not delivered.",
+	41: "What a file of the repository asks for, no questions for permission or a command after the work, needs the owner's yes, and a link that it brings along is not written through.",
 }
 
 // securityAlso are tests that carry a case under another name.
 var securityAlso = map[int][]string{
 	20: {"orchestrator/decide/park_test.go TestProtocolG5ReadyOnlyForTheTreeThatPassed", "orchestrator/decide/walk_test.go TestTwoReviewersSecondStepOnTheFinalTree"},
+	41: {"bot/host/teamtest_test.go TestProtocolM7TheTestOfAnAgentNeedsToBeAllowed"},
 	4:  {"internal/sanitize/fuzz_test.go FuzzSanitize"},
 	13: {"bot/host/github_test.go TestProtocolG7HeldPathsKeepTheDraft", "orchestrator/decide/park_test.go TestProtocolG5ReadyOnlyForTheTreeThatPassed"},
 	23: {"ghsync/identity_test.go TestGitHub8NoTokenGoesToAnotherHost", "internal/gitrepo/remote/remote_test.go TestThePasswordIsNotGivenToAnotherHost"},

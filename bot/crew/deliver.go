@@ -12,6 +12,7 @@ import (
 	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
+	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/tmux"
 )
 
@@ -52,7 +53,7 @@ func refusedDelivery() orchestrator.Result {
 
 // messageLine returns the line that is typed for a message; its text is never typed.
 func messageLine(file string, m orchestrator.Message) string {
-	return fmt.Sprintf("New %s from %s: read @%s and act on it.", m.Type, m.From, file)
+	return fmt.Sprintf("New %s from %s: read @%s and act on it.", m.Type, post.Sender(m), file)
 }
 
 // typeLine types into a pane whose program waits for input.

@@ -119,7 +119,7 @@ func TestMessagesOfADirectoryAreListed(t *testing.T) {
 		}
 	}
 	out, _ := msg(t, 0, "list", "--dir", dir)
-	for _, want := range []string{"AGE ", "pipeline/coder-2  pipeline/planner  start", "The first one", "failed", "from: required key missing"} {
+	for _, want := range []string{"AGE ", "pipeline/coder-2 (claimed)  pipeline/planner  start", "The first one", "failed", "from: required key missing"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the list does not have %q:\n%s", want, out)
 		}
@@ -144,12 +144,12 @@ func TestMessagesOfADirectoryAreListed(t *testing.T) {
 func TestAMessageOfADirectoryIsRead(t *testing.T) {
 	dir := newTree(t)
 	out, _ := msg(t, 0, "read", "r1", "--dir", dir)
-	if !strings.Contains(out, "answers    ask-timeouts-001") || !strings.HasSuffix(out, "\n\n# The first one\n") {
+	if !strings.Contains(out, "answers    ask-timeouts-001") || !strings.Contains(out, "from       pipeline/planner (claimed)\n") || !strings.HasSuffix(out, "\n\n# The first one\n") {
 		t.Error(out)
 	}
 	out, _ = msg(t, 0, "read", "0115100500-ask-coder-2--planner-ask-timeouts-001", "--json", "--dir", dir)
 	var m mail.Message
-	if err := json.Unmarshal([]byte(out), &m); err != nil || m.Body == nil || *m.Body != "plan_2 names two values.\n" {
+	if err := json.Unmarshal([]byte(out), &m); err != nil || m.Body == nil || *m.Body != "plan_2 names two values.\n" || !m.Claimed {
 		t.Errorf("%v: %s", err, out)
 	}
 	put(t, filepath.Join(dir, ".ai/tx/msgs/0115120000-update-red--green-x.md"), "---\nto: tdd/green\nfrom: tdd/red\ntype: update\nmsg-id: r1\nheadline: \"a\\u202eb\\e[31mc\"\n---\n\x1b[31mred\u202e\n")

@@ -74,7 +74,9 @@ func messageLine(r *reducer) {
 		return
 	}
 	r.lines.keep(l, call.Tool)
-	r.clock.heard(orchestrator.KeyOf(call.Role, call.Task), l.Launch)
+	if l.Launch != "" {
+		r.clock.heard(orchestrator.KeyOf(call.Role, call.Task), l.Launch)
+	}
 	if m := r.mail.Asked(payload.File); m != nil {
 		askPerson(r, *m, string(l.Letter.Message.Body))
 	}

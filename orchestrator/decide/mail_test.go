@@ -140,7 +140,6 @@ func TestSecurity40ALineOfAnotherLaunchHasNoEffect(t *testing.T) {
 	}{
 		"forged":            {func(l *orchestrator.Line) { l.Forged = true }, "forged"},
 		"another session":   {func(l *orchestrator.Line) { l.Session = "s2" }, "foreign"},
-		"without a launch":  {func(l *orchestrator.Line) { l.Launch = "" }, "it is of no agent of this run"},
 		"an unknown launch": {func(l *orchestrator.Line) { l.Launch = "1.build.nobody.1" }, "it is of no agent of this run"},
 		"without a file":    {func(l *orchestrator.Line) { l.Letter = &message.Letter{Problem: "the file is missing"} }, "the message cannot be read"},
 	} {

@@ -187,6 +187,7 @@ func newLoop(ctx context.Context, o Options) (*loop, error) {
 		absent:    map[orchestrator.Launch]time.Time{},
 		clock:     newClock(o.Now()),
 		forwarded: map[orchestrator.AgentKey]forward{},
+		hand:      newHand(o.Session),
 	}
 	l.takes = newTakes(watch, &l.Options)
 	return l, nil

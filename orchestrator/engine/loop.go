@@ -27,6 +27,7 @@ type loop struct {
 	found     chan Look
 	looks     looks
 	takes     takes
+	hand      hand
 	absent    map[orchestrator.Launch]time.Time // when its pane was first missed
 	forwarded map[orchestrator.AgentKey]forward // the newest report that was judged
 
@@ -186,7 +187,9 @@ func (l *loop) pass(ctx context.Context, reports []orchestrator.AgentReport) err
 		before := l.situation()
 		l.takes.begin()
 		steps := []func(context.Context) error{
-			l.jumps, l.takeResults, l.overwritten, l.commands, l.toolLines, l.messageLines, l.observe,
+			l.jumps, l.takeResults, l.overwritten, l.commands, l.toolLines,
+			func(context.Context) error { l.hand.take(&l.Options, l.st); return nil },
+			l.messageLines, l.observe,
 			func(ctx context.Context) error { return l.agents(ctx, reports) },
 			l.locked, l.timers,
 		}
@@ -305,7 +308,7 @@ func (l *loop) next() time.Duration {
 	if hasAgents(l.st) && !l.looks.running {
 		soon(l.looks.next(l.rest()))
 	}
-	if l.files.settling {
+	if l.files.settling || l.hand.soon {
 		wait = min(wait, settlePause)
 	}
 	if l.dirty && l.Wakes != nil {

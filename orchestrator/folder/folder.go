@@ -9,6 +9,8 @@ package folder
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +24,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/orchestrator/postbox"
 	"github.com/agentmux/agentmux/workflows/message"
 )
@@ -34,7 +37,9 @@ type Entry struct {
 	Changed  time.Time       // when the file was changed last
 	State    string          // queued, delivered, acked, expired, failed, orphan or superseded
 	Reason   string          // of a failed one, in one line
-	Warnings []string        // what of the file was dropped
+	Warnings []string        // what of the file was dropped, and that it was changed
+	Claimed  bool            // nothing but the file says who sent it
+	sha256   string
 }
 
 // Folder is a directory of message files. Its methods read the directory again each time.
@@ -49,6 +54,9 @@ type Folder struct {
 type State struct {
 	Name   string // queued, delivered, ...
 	Reason string
+	From   string // who sent it, whatever the file says
+	Hand   bool   // the file was laid there by hand: nothing proves From
+	SHA256 string // of the file as it was taken; "" in sessions of earlier versions
 }
 
 // NoMessagesError says that a directory has no messages.
@@ -107,7 +115,7 @@ func OfSession(dir string, s *orchestrator.State) *Folder {
 	}
 	ended, _ := postbox.Ended(filepath.Join(dir, "messages.jsonl")) // without it the files are shown all the same
 	for _, m := range append(ended, s.Messages...) {
-		f.known[filepath.Base(m.File)] = State{Name: m.State, Reason: string(m.Reason)}
+		f.known[filepath.Base(m.File)] = State{Name: m.State, Reason: string(m.Reason), From: m.From, Hand: m.By == post.ByHand, SHA256: m.SHA256}
 	}
 	return f
 }
@@ -174,6 +182,10 @@ func (f *Folder) entry(name string) (e Entry, ok bool) {
 		e.State, e.Reason = orchestrator.MessageFailed, err.Error()
 		return e, true
 	}
+	if _, ok := f.known[name]; ok {
+		sum := sha256.Sum256(data)
+		e.sha256 = hex.EncodeToString(sum[:])
+	}
 	m, problems := message.Parse(name, data, nil)
 	m.Body = nil
 	if e.Message = m; !m.At.IsZero() {
@@ -239,8 +251,9 @@ func (e *Entry) hint(known []string) {
 // judge says what became of a message: what the session knows, else what the end of its name,
 // the position of its reader and its deadline say.
 func (f *Folder) judge(e *Entry, offsets map[string]time.Time, now time.Time) {
-	if s, ok := f.known[e.File]; ok {
-		e.State, e.Reason = s.Name, s.Reason
+	s, ok := f.known[e.File]
+	if e.Claimed = !ok || s.Hand; ok {
+		s.tell(e)
 		return
 	}
 	if e.State != "" {
@@ -262,6 +275,23 @@ func (f *Folder) judge(e *Entry, offsets map[string]time.Time, now time.Time) {
 		e.State, e.Reason = orchestrator.MessageOrphan, "the name of the file says so"
 	case !e.Message.Deadline.IsZero() && e.Message.Deadline.Before(now):
 		e.State, e.Reason = orchestrator.MessageExpired, "its deadline passed"
+	}
+}
+
+// tell says of a message what a session knows of it. The sender is the one that the session knows: a
+// file may name another one, or was changed since.
+func (s State) tell(e *Entry) {
+	e.State, e.Reason = s.Name, s.Reason
+	m := &e.Message
+	if from, err := message.ParseAddress(s.From); err == nil {
+		if m.Requester == m.From.String() {
+			m.Requester = s.From
+		}
+		m.From = from
+	}
+	if s.SHA256 != "" && s.SHA256 != e.sha256 {
+		e.Claimed = true
+		e.Warnings = append(e.Warnings, "the file was changed after it was taken: it is not what its sender wrote")
 	}
 }
 

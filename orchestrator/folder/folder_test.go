@@ -1,10 +1,13 @@
 package folder_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -12,6 +15,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/folder"
+	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/workflows/message"
 )
 
@@ -181,5 +185,38 @@ func TestNoMessages(t *testing.T) {
 	write(t, file, "")
 	if _, err := folder.Open(file); err == nil {
 		t.Error("a file is a directory of messages")
+	}
+}
+
+// What a session took has the sender that the session knows. A file that was laid there, or changed
+// since, has only a claimed one.
+func TestProtocolT8WhatOnlyAFileSaysIsClaimed(t *testing.T) {
+	dir := t.TempDir()
+	sent := text("shop/page", "shop/api", "update", "msg-id: sent\n")
+	sum := sha256.Sum256([]byte(sent))
+	taken := func(file string, by orchestrator.Launch) orchestrator.Message {
+		return orchestrator.Message{
+			File: "msgs/" + file, SHA256: hex.EncodeToString(sum[:]), From: "shop/page", By: by, State: orchestrator.MessageAcked,
+		}
+	}
+	s := &orchestrator.State{Messages: []orchestrator.Message{taken("sent.md", "1.build.page.1"), taken("edited.md", "1.build.page.1"), taken("hand.md", post.ByHand)}}
+	write(t, filepath.Join(dir, "msgs/sent.md"), sent)
+	write(t, filepath.Join(dir, "msgs/hand.md"), sent)
+	write(t, filepath.Join(dir, "msgs/edited.md"), text("core/core", "shop/api", "update", "msg-id: edited\n"))
+	write(t, filepath.Join(dir, "msgs/forged.md"), text("core/core", "shop/api", "update", "msg-id: forged\n"))
+	line := func(f *folder.Folder) (lines []string) {
+		for _, e := range read(t, f) {
+			lines = append(lines, fmt.Sprintf("%s %s %s %t %d", e.File, e.Message.From, e.Message.Requester, e.Claimed, len(e.Warnings)))
+		}
+		return lines
+	}
+	want := []string{"edited.md shop/page shop/page true 1", "forged.md core/core core/core true 0", "hand.md shop/page shop/page true 0", "sent.md shop/page shop/page false 0"}
+	if got := line(folder.OfSession(dir, s)); !slices.Equal(got, want) {
+		t.Errorf("a session shows %q\nwant %q", got, want)
+	}
+	for _, e := range read(t, open(t, dir)) { // a directory says nothing of who wrote its files
+		if !e.Claimed {
+			t.Errorf("%+v", e)
+		}
 	}
 }

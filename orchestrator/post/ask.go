@@ -19,9 +19,9 @@ func Asks(def *workflows.Definition, s *orchestrator.State, key orchestrator.Age
 }
 
 // held reports whether a message waits until its reader has the answer to an ask of its own: what
-// other agents write does, but for answers.
+// other agents write does, but for answers, and what somebody claims to be one.
 func held(m orchestrator.Message) bool {
-	return m.By != "" && m.By != byPerson && m.Type != message.AskResponse && m.Type != message.TaskComplete
+	return m.By == ByHand || m.By != "" && m.By != byPerson && m.Type != message.AskResponse && m.Type != message.TaskComplete
 }
 
 // Deadlock returns the agents that would wait for one another in a circle if from put an ask to to,
@@ -174,7 +174,7 @@ func Question(m orchestrator.Message) string { return id(m.Seq) }
 // question it returns the id.
 func (o *Office) Answered(question string) string {
 	for i := range o.State.Messages {
-		if m := &o.State.Messages[i]; m.By != "" && m.Type == message.Ask && m.To == orchestrator.CoordinatorPerson && Question(*m) == question {
+		if m := &o.State.Messages[i]; m.By != "" && m.By != ByHand && m.Type == message.Ask && m.To == orchestrator.CoordinatorPerson && Question(*m) == question {
 			m.Open = false
 			return ID(*m)
 		}

@@ -41,6 +41,6 @@ func orphan(file string) string { return strings.TrimSuffix(file, ".md") + "-orp
 // record returns what the records say of a message.
 func record(m orchestrator.Message) orchestrator.MessageRecord {
 	return orchestrator.MessageRecord{
-		Seq: m.Seq, File: m.File, From: m.From, To: m.To, MsgType: m.Type, Priority: m.Priority, Reason: string(m.Reason),
+		Seq: m.Seq, File: m.File, From: Sender(m), To: m.To, MsgType: m.Type, Priority: m.Priority, Reason: string(m.Reason),
 	}
 }

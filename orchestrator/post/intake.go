@@ -35,13 +35,13 @@ func Recipient(def *workflows.Definition, text string) (address, problem string)
 }
 
 // Take queues the message that a line of the index names, or tells its writer why not. The sender is
-// the agent of the launch that wrote the line, whatever the file says. ignored tells why the line has
-// no effect at all.
+// the agent of the launch that wrote the line, whatever the file says; without a launch it is claimed.
+// ignored tells why the line has no effect at all.
 func (o *Office) Take(by orchestrator.Launch, p orchestrator.Payload, l *message.Letter) (ignored string) {
 	parts, ok := by.Parts()
 	key := orchestrator.KeyOf(parts.Role, parts.Task)
 	switch {
-	case !ok || !slices.Contains(Addresses(o.Def), Address(o.Def, key)):
+	case by != "" && (!ok || !slices.Contains(Addresses(o.Def), Address(o.Def, key))), o.Def.Team == nil:
 		return "it is of no agent of this run"
 	case slices.ContainsFunc(o.State.Messages, func(m orchestrator.Message) bool { return m.File == p.File }):
 		return "the message was taken before"
@@ -49,6 +49,9 @@ func (o *Office) Take(by orchestrator.Launch, p orchestrator.Payload, l *message
 		return "too many messages of " + Address(o.Def, key) + " wait to be read"
 	case l == nil || l.SHA256 == "":
 		return "the message cannot be read"
+	case by == "":
+		o.takeClaimed(p, l)
+		return ""
 	}
 	w := &l.Message
 	m := orchestrator.Message{

@@ -105,13 +105,13 @@ func (o *Office) failed(m *orchestrator.Message, cause string) {
 	m.State, m.Reason = orchestrator.MessageFailed, orchestrator.Optional(orchestrator.Truncate(cause, 200))
 	o.Do.Disarm(retryTimer(m.Seq), ackTimer(m.Seq), expiryTimer(m.Seq))
 	o.Do.Event(orchestrator.MsgFailedRecord(record(*m)))
-	seq, from, to, headline := m.Seq, m.From, m.To, m.Headline // the append below may move m
+	seq, from, to, headline, by := m.Seq, m.From, m.To, m.Headline, m.By // the append below may move m
 	if m.Open {
 		o.giveUp(seq, "It could not be delivered: "+cause+".")
 		o.deliverNext(o.runningAt(to))
 		return
 	}
-	if key := o.runningAt(from); key != "" {
+	if key := o.runningAt(from); key != "" && by != ByHand {
 		o.Send(key, orchestrator.Message{From: System, Type: message.Update, Headline: "your message was not delivered"},
 			fmt.Sprintf("Your message %q to %s failed: %s.\n", headline, to, cause))
 	}

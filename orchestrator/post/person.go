@@ -15,8 +15,11 @@ const (
 	CommandRetry = "msg retry"
 )
 
-// byPerson is the writer of a message of the person; those of agents are launches.
-const byPerson orchestrator.Launch = "cli"
+// Writers of messages that are no launches of agents.
+const (
+	ByHand   orchestrator.Launch = "hand" // whoever laid the file there: its sender is claimed
+	byPerson orchestrator.Launch = "cli"
+)
 
 // FromPerson queues a message of the person for an agent, or says why not. Where its file is not at
 // hand, as when a command is foreseen, nothing happens.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -108,8 +109,8 @@ func withMessages(who Caller, a Answer) Answer {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n%d undelivered %s for you:", a.Text, len(waiting), plural(len(waiting), "message"))
 	for _, m := range waiting[:min(len(waiting), shownMessages)] {
-		a.Messages = append(a.Messages, Pending{Type: m.Type, From: m.From, Headline: m.Headline, File: m.File})
-		fmt.Fprintf(&b, "\n- %s from %s: %s (msg_read file=%q)", m.Type, m.From, m.Headline, filepath.Base(m.File))
+		a.Messages = append(a.Messages, Pending{Type: m.Type, From: post.Sender(m), Headline: m.Headline, File: m.File})
+		fmt.Fprintf(&b, "\n- %s from %s: %s (msg_read file=%q)", m.Type, post.Sender(m), m.Headline, filepath.Base(m.File))
 	}
 	a.Text = b.String()
 	return a

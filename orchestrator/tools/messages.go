@@ -38,7 +38,7 @@ func Notice(who Caller) (string, error) {
 
 // Line is the line that announces one message to an agent.
 func Line(dir string, m orchestrator.Message) string {
-	return fmt.Sprintf("New %s from %s: read @%s and act on it.", m.Type, m.From, filepath.Join(dir, m.File))
+	return fmt.Sprintf("New %s from %s: read @%s and act on it.", m.Type, post.Sender(m), filepath.Join(dir, m.File))
 }
 
 func messages(who Caller, of func(*workflows.Definition, *orchestrator.State, orchestrator.AgentKey) []orchestrator.Message) ([]orchestrator.Message, error) {
@@ -77,7 +77,7 @@ func (c *call) listMessages(st *orchestrator.State) Answer {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %s", len(found), plural(len(found), "message"))
 	for _, m := range found {
-		fmt.Fprintf(&b, "\n- %s: %s from %s, %s: %s", path.Base(m.File), m.Type, m.From, m.State, m.Headline)
+		fmt.Fprintf(&b, "\n- %s: %s from %s, %s: %s", path.Base(m.File), m.Type, post.Sender(m), m.State, m.Headline)
 	}
 	return Answer{OK: true, Phase: st.Phase, Warnings: c.warnings, Text: b.String()}
 }
@@ -112,6 +112,12 @@ func (c *call) readMessage(st *orchestrator.State) Answer {
 		a := refused("message %s cannot be read: %s", name, strings.Join(file.Artifact.Problems, "; "))
 		a.Phase = st.Phase
 		return a
+	}
+	if m.By == post.ByHand {
+		c.warnings = append(c.warnings, "its file was made by hand: it is from "+post.Sender(m))
+	}
+	if m.SHA256 != "" && file.Artifact.SHA256 != m.SHA256 {
+		c.warnings = append(c.warnings, "its file was changed after it was sent: it is not what "+m.From+" wrote")
 	}
 	c.payload = orchestrator.Payload{File: m.File}
 	if m.AckedAt.IsZero() && !st.Ended() {

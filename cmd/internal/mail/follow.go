@@ -110,5 +110,5 @@ func line(e folder.Entry) string {
 		text += " (" + e.State + ": " + e.Reason + ")"
 	}
 	return console.OneLine(fmt.Sprintf("%s  %s  %s -> %s  %s  %s", e.At.UTC().Format("2006-01-02 15:04:05Z"),
-		console.Dash(m.Type), console.Dash(m.From.String()), console.Dash(m.To.String()), console.Dash(m.Status), text))
+		console.Dash(m.Type), sender(e), console.Dash(m.To.String()), console.Dash(m.Status), text))
 }

@@ -14,6 +14,7 @@ type Message struct {
 	Type      string   `json:"type"`
 	Status    string   `json:"status"`
 	From      string   `json:"from"`
+	Claimed   bool     `json:"claimed,omitempty"`
 	To        string   `json:"to"`
 	Requester string   `json:"requester,omitempty"`
 	Headline  string   `json:"headline"`
@@ -32,7 +33,7 @@ func jsonOf(e folder.Entry) Message {
 	row := Message{
 		File: e.File, ID: m.ID, At: e.At.UTC().Format(time.RFC3339), Type: m.Type, Status: m.Status,
 		From: m.From.String(), To: m.To.String(), Requester: m.Requester, Headline: m.Headline, InReplyTo: m.InReplyTo,
-		Priority: m.Priority, Tags: m.Tags, State: e.State, Reason: e.Reason, Warnings: e.Warnings,
+		Priority: m.Priority, Tags: m.Tags, State: e.State, Reason: e.Reason, Warnings: e.Warnings, Claimed: e.Claimed,
 	}
 	if !m.Deadline.IsZero() {
 		row.Deadline = m.Deadline.Format(time.RFC3339)

@@ -93,13 +93,29 @@ func List(ctx context.Context, a *site.Finder, o Options) error {
 		}
 		rows = append(rows, []console.Cell{
 			console.NewCell(age(now.Sub(e.At)), paint.Faint), console.NewCell(console.Dash(m.Type), typeInk(m.Type)),
-			console.PlainCell(console.Dash(m.From.String())), console.PlainCell(console.Dash(m.To.String())),
+			console.NewCell(sender(e), senderInk(e)), console.PlainCell(console.Dash(m.To.String())),
 			console.PlainCell(console.Dash(m.Status)), console.NewCell(e.State, stateInk(e.State)),
 			console.PlainCell(console.Dash(text)), console.NewCell(name, paint.Faint),
 		})
 	}
 	a.Page(a.Out).Table(head, rows)
 	return nil
+}
+
+// sender is who sent a message, marked where nothing but the file says so.
+func sender(e folder.Entry) string {
+	from := console.Dash(e.Message.From.String())
+	if e.Claimed && e.Message.From.Agent != "" {
+		return from + " (claimed)"
+	}
+	return from
+}
+
+func senderInk(e folder.Entry) paint.Ink {
+	if e.Claimed {
+		return paint.Ask
+	}
+	return paint.Plain
 }
 
 // age is how long ago something was, in its largest unit.
@@ -196,7 +212,7 @@ func rowsOf(e folder.Entry) []row {
 	rows := []row{
 		{"message", m.Headline, paint.Strong},
 		{"type", m.Type, typeInk(m.Type)},
-		{"from", m.From.String(), paint.Plain},
+		{"from", sender(e), senderInk(e)},
 		{"to", m.To.String(), paint.Plain},
 		{"status", m.Status, paint.Plain},
 		{"state", state, stateInk(e.State)},
@@ -210,7 +226,7 @@ func rowsOf(e folder.Entry) []row {
 		rows = append(rows, row{"deadline", m.Deadline.Format(time.RFC3339), paint.Plain})
 	}
 	for _, w := range e.Warnings {
-		rows = append(rows, row{"dropped", w, paint.Ask})
+		rows = append(rows, row{"warning", w, paint.Ask})
 	}
 	return rows
 }

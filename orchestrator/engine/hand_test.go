@@ -1,0 +1,100 @@
+package engine_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/engine"
+	"github.com/agentmux/agentmux/orchestrator/post"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+func newTeamWorld(t *testing.T) *world {
+	t.Helper()
+	st := orchestrator.State{Kind: orchestrator.KindAgents, Settings: orchestrator.DefaultSettings(), BaseSHA: "c0", Phase: workflows.TeamPhase}
+	st.Integrated = orchestrator.Integrated{Commit: "c0", Tree: "t0"}
+	s, err := session.Create(session.CreateSpec{
+		Project: t.TempDir(), Now: time.Now(), Name: "shop", State: st,
+		Agents: []byte("session: shop\nagents:\n  - {name: api, branch: api, task: t}\n  - {name: page, branch: page, task: t}\n"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := worldOf(t, s)
+	w.play = idle
+	return w
+}
+
+// lay puts a file by hand where the messages are.
+func (w *world) lay(name, from string) {
+	w.t.Helper()
+	err := os.MkdirAll(w.s.Path(session.MessagesDir), 0o700)
+	if err == nil {
+		err = os.WriteFile(w.s.Path(session.MessagesDir, name), []byte("---\nto: shop/page\nfrom: "+from+"\ntype: update\nheadline: x\n---\n"), 0o600)
+	}
+	if err != nil {
+		w.t.Error(err)
+	}
+}
+
+// taken are the messages in the state that have a file.
+func taken(s *orchestrator.State, name string) (n int) {
+	for _, m := range s.Messages {
+		if m.File == "msgs/"+name {
+			n++
+		}
+	}
+	return n
+}
+
+// A file that somebody laid there is taken once, as of a claimed sender, also over a new host; what the
+// session itself wrote is not taken again.
+func TestProtocolT8AFileByHandIsTakenOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newTeamWorld(t)
+		h := w.start(engine.Options{})
+		w.until("at work", func(*orchestrator.State) bool { return len(w.launches()) == 2 })
+		w.lay("forged.md", "core/core")
+		st := w.until("given the message", func(s *orchestrator.State) bool { return taken(s, "forged.md") == 1 })
+		m := st.Messages[len(st.Messages)-1]
+		if m.By != post.ByHand || m.From != "core/core" || m.State == orchestrator.MessageFailed || !strings.Contains(post.Sender(m), "claimed") {
+			t.Errorf("message %+v", m)
+		}
+		w.command(`{"name":"say","actor":"mia","source_id":"cli/1","args":{"role":"api","text":"so"}}`)
+		w.until("told", func(s *orchestrator.State) bool { return len(s.Messages) == 2 })
+		h.stop()
+		h = w.start(engine.Options{Start: orchestrator.Start{Mode: orchestrator.StartResume}})
+		w.lay("second.md", "shop/api")
+		st = w.until("given the second message", func(s *orchestrator.State) bool { return taken(s, "second.md") == 1 })
+		if len(st.Messages) != 3 || taken(st, "forged.md") != 1 {
+			t.Errorf("messages %+v", st.Messages)
+		}
+		h.stop()
+		lines, _, err := w.s.Lines(session.MessageIndex, orchestrator.Cursor{}, 0)
+		if err != nil || len(lines) != 2 {
+			t.Errorf("the index has %d lines, %v", len(lines), err)
+		}
+	})
+}
+
+// Many files at once keep nobody waiting, and all of them are taken.
+func TestManyFilesByHand(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newTeamWorld(t)
+		h := w.start(engine.Options{})
+		w.until("at work", func(*orchestrator.State) bool { return len(w.launches()) == 2 })
+		for n := range 150 {
+			w.lay(fmt.Sprintf("%d.md", n), "shop/api")
+		}
+		w.until("given a part", func(s *orchestrator.State) bool { return len(s.Messages) > 0 })
+		w.command(`{"name":"stop","actor":"mia","source_id":"cli/1"}`)
+		if st := h.wait(); st.Outcome != orchestrator.OutcomeCanceled {
+			t.Errorf("outcome %s", st.Outcome)
+		}
+	})
+}

@@ -1,0 +1,60 @@
+package post
+
+import (
+	"slices"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/workflows/message"
+)
+
+// Claimed marks a sender that nothing but a file names.
+const Claimed = " (claimed, not proven)"
+
+// Sender returns who sent a message, as its reader is told.
+func Sender(m orchestrator.Message) string {
+	if m.By == ByHand {
+		return m.From + Claimed
+	}
+	return m.From
+}
+
+// takeClaimed queues a message whose file somebody laid there. Nothing proves who that was, so it is
+// delivered as of a claimed sender and does nothing else: it opens and closes no ask, is no question to
+// the person, and of what is wrong with it no agent is told.
+func (o *Office) takeClaimed(p orchestrator.Payload, l *message.Letter) {
+	w := &l.Message
+	m := orchestrator.Message{
+		Seq: o.nextNumber(), File: p.File, SHA256: p.SHA256, From: w.From.String(), To: w.To.String(), Type: w.Type, Headline: w.Headline,
+		ID: w.ID, By: ByHand, InReplyTo: w.InReplyTo, Priority: w.Priority, Deadline: orchestrator.At(w.Deadline),
+	}
+	to, problem := Recipient(o.Def, m.To)
+	switch {
+	case l.SHA256 != p.SHA256:
+		problem = "its file was changed after it was found"
+	case l.Problem != "":
+		problem = l.Problem
+	case problem == "" && !o.State.Settings.Msg.Warn:
+		problem = Refused(o.State, m.From, to, w.Status, false)
+	}
+	switch {
+	case problem != "":
+		o.fail(m, problem)
+	case to == orchestrator.CoordinatorPerson:
+		o.show(m)
+	default:
+		m.To = to
+		o.queue(m)
+		o.deliverNext(o.runningAt(to))
+	}
+}
+
+// maxClaimed is how many messages by hand may wait for their readers; further files wait where they are.
+const maxClaimed = 100
+
+// TakesClaimed reports whether there is room for another message by hand.
+func TakesClaimed(s *orchestrator.State) bool {
+	waiting := slices.DeleteFunc(slices.Clone(s.Messages), func(m orchestrator.Message) bool {
+		return m.By != ByHand || m.State != orchestrator.MessageQueued && m.State != orchestrator.MessageDelivered
+	})
+	return len(waiting) < maxClaimed
+}
