@@ -69,7 +69,7 @@ type meshStatus struct {
 }
 
 // until asks for the status of the run until it is as wanted.
-func (st *stage) until(ctx context.Context, what string, want func(meshStatus) bool) error {
+func until(ctx context.Context, st *stage, what string, want func(meshStatus) bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, waitTime, fmt.Errorf("it did not happen within %s that %s", waitTime, what))
 	defer cancel()
 	tick := time.NewTicker(lookPause)
@@ -90,13 +90,13 @@ func (st *stage) until(ctx context.Context, what string, want func(meshStatus) b
 
 // answerMesh answers the question of an agent, and waits for the end of the run.
 func (st *stage) answerMesh(ctx context.Context) error {
-	if err := st.until(ctx, "an agent asks", func(s meshStatus) bool { return len(s.Questions) > 0 }); err != nil {
+	if err := until(ctx, st, "an agent asks", func(s meshStatus) bool { return len(s.Questions) > 0 }); err != nil {
 		return err
 	}
 	if err := st.agentmux(ctx, 0, "answer", "The price is with tax."); err != nil {
 		return err
 	}
-	return st.until(ctx, "the agents are done", func(s meshStatus) bool { return s.Outcome != "" })
+	return until(ctx, st, "the agents are done", func(s meshStatus) bool { return s.Outcome != "" })
 }
 
 // showMesh prints the messages and what came of them, and removes the worktrees.
