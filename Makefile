@@ -37,8 +37,8 @@ lint: ## the linters, and vet for macOS
 secrets: ## gitleaks over the tree
 	go tool -modfile=.ci/gitleaks.mod gitleaks dir --no-banner --redact -c .ci/gitleaks.toml .
 
-demo: ## the bot turns an issue into a pull request, then an agents file: scripted agents, a GitHub on loopback
-	@.ci/setup && go build $(STAMP) -o bin/agentmux ./cmd/agentmux && bin/agentmux demo && exec bin/agentmux demo --agents
+demo: ## the bot turns an issue into a pull request, then an agents file, then agents that write to one another: scripted agents, a GitHub on loopback
+	@.ci/setup && go build $(STAMP) -o bin/agentmux ./cmd/agentmux && bin/agentmux demo && bin/agentmux demo --agents && exec bin/agentmux demo --mesh
 
 bench: ## the benchmarks as text that benchstat reads, one of them with FLEET sessions ("50 200": with each), and a table at the end
 	@.ci/setup && AGENTMUX_BENCH_FLEET="$(FLEET)" .ci/ram .ci/bench $(BENCHTIME)

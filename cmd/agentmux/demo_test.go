@@ -191,6 +191,54 @@ func TestTheDemonstrationOfAnAgentsFile(t *testing.T) {
 	d.noProcess()
 }
 
+// In the demonstration of messages the question of an agent is answered, the message that the table does
+// not allow is refused with what it allows, and each branch has what the messages led to.
+func TestTheDemonstrationOfMessages(t *testing.T) {
+	t.Parallel()
+	d := newDemonstration(t, "--mesh", "--keep")
+	if err := d.cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, d.printed())
+	}
+	text := d.printed()
+	at := 0
+	for _, want := range []string{
+		`"red": +\{"complete": \{"green"`, `\$ agentmux answer The price is with tax\.\nanswer: done`,
+		`\$ agentmux msg list --session shop`, `What red was told`, `msg_send: sent: \S+-ask-red--core-red-1\.md to core/core`,
+		`msg_send: refused: red may not send complete to refactor, only complete to\s+green`, `msg_send: sent: \S+-task-complete-red--green`,
+		`green +shop/green +build +done`, `refactor +shop/refactor +build +done`, `\+tax=5 # a fifth`, `removed the worktrees of shop`,
+	} {
+		where := regexp.MustCompile(want).FindStringIndex(text[at:])
+		if where == nil {
+			t.Fatalf("it does not show %s after\n%s\nin\n%s", want, text[:at], text)
+		}
+		at += where[1]
+	}
+	for _, want := range []string{
+		`ask +shop/red +core/core +start +acked`, `ask-response +core/core +shop/red +complete +acked`, `task-complete +shop/red +shop/green +complete +acked`,
+		`update +shop/refactor +shop/green +rejected +acked`, `update +shop/refactor +shop/red +approved +acked`, `It has to hold for every price\.`,
+	} {
+		if !regexp.MustCompile(want).MatchString(text) {
+			t.Errorf("it does not show %s:\n%s", want, text)
+		}
+	}
+	if n := len(regexp.MustCompile(`task-complete +shop/green +shop/refactor +complete +acked`).FindAllString(text, -1)); n != 2 {
+		t.Errorf("green told refactor %d times, not twice:\n%s", n, text)
+	}
+	_, kept, _ := strings.Cut(text, "\nKept: ")
+	dir, _, _ := strings.Cut(kept, "\n")
+	for branch, want := range map[string]string{"red:price_test.sh": "= 120", "green:price.sh": `+ "$1" / 5`, "refactor:price.sh": "/ $tax"} {
+		if got, err := exec.Command("git", "-C", filepath.Join(dir, "shop"), "show", "shop/"+branch).Output(); err != nil || !strings.Contains(string(got), want) {
+			t.Errorf("shop/%s holds %q, %v", branch, got, err)
+		}
+	}
+	for line := range strings.Lines(text) {
+		if n := columnsOf(strings.TrimSuffix(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	d.noProcess()
+}
+
 // columnsOf is how wide a terminal shows a line.
 func columnsOf(line string) int {
 	n := 0

@@ -31,6 +31,9 @@ func TestMain(m *testing.M) {
 		if len(os.Args) > 4 && os.Args[1] == timedAgent {
 			testexit.Exit(runTimed(os.Args[2:]))
 		}
+		if len(os.Args) > 3 && os.Args[1] == postHost {
+			testexit.Exit(runPostHost(os.Args[2:]))
+		}
 		arm()
 		testexit.Exit(runProcess(os.Getenv(panesEnv)))
 	}

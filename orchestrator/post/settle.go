@@ -7,7 +7,7 @@ import (
 )
 
 // maxEnded is how many messages that have ended stay in the state, for those who list the last ones.
-const maxEnded = 50
+const maxEnded = 20
 
 // Live reports whether something may still become of a message.
 func Live(m orchestrator.Message) bool {

@@ -95,6 +95,15 @@ func (c *call) accepted(st *orchestrator.State, text string) Answer {
 
 // withMessages ends an answer with the messages that wait for the caller.
 func withMessages(who Caller, a Answer) Answer {
+	waiting, err := Waiting(who)
+	if err != nil {
+		waiting = nil
+	}
+	return a.with(waiting)
+}
+
+// with adds the messages that wait for the caller.
+func (a Answer) with(waiting []orchestrator.Message) Answer {
 	if a.Errors == nil {
 		a.Errors = []string{}
 	}
@@ -102,8 +111,7 @@ func withMessages(who Caller, a Answer) Answer {
 		a.Warnings = []string{}
 	}
 	a.Messages = []Pending{}
-	waiting, err := Waiting(who)
-	if err != nil || len(waiting) == 0 {
+	if len(waiting) == 0 {
 		return a
 	}
 	var b strings.Builder

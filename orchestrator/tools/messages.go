@@ -52,7 +52,6 @@ func messages(who Caller, of func(*workflows.Definition, *orchestrator.State, or
 
 // reading holds the tools that may answer without leaving a line.
 var reading = map[string]func(*call, *orchestrator.State) Answer{
-	toolset.MsgSend: (*call).sendMessage,
 	toolset.MsgList: (*call).listMessages,
 	toolset.MsgRead: (*call).readMessage,
 }
@@ -99,8 +98,13 @@ func (c *call) readMessage(st *orchestrator.State) Answer {
 		return *c.invalid(st, c.problems)
 	}
 	name := path.Base(c.payload.File)
-	found := append(post.Of(c.def, st.Messages, c.who.key()), c.ended(st)...)
-	i := slices.IndexFunc(found, func(m orchestrator.Message) bool { return path.Base(m.File) == name || post.ID(m) == c.payload.File })
+	meant := func(m orchestrator.Message) bool { return path.Base(m.File) == name || post.ID(m) == c.payload.File }
+	found := post.Of(c.def, st.Messages, c.who.key())
+	i := slices.IndexFunc(found, meant)
+	if i < 0 { // the log is long after many messages
+		found = c.ended(st)
+		i = slices.IndexFunc(found, meant)
+	}
 	if i < 0 {
 		a := refused("there is no message %s for you; msg_list shows yours", name)
 		a.Phase = st.Phase

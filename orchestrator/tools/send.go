@@ -16,16 +16,16 @@ import (
 )
 
 // sendMessage writes a message of an agent to its file, and the line of the index that names it,
-// while no other writer can write. The sender is the agent of the launch that calls.
-func (c *call) sendMessage(st *orchestrator.State) Answer {
-	m, refusal := c.letter(st)
-	if refusal != nil {
-		return *refusal
-	}
+// while no other writer can write. The sender is the agent of the launch that calls. The state is
+// read once, under the lock: it is long when many messages wait.
+func (c *call) sendMessage() Answer {
 	var answer Answer
 	err := c.s.Append(session.MessageIndex, c.now, func(tail session.Tail) (*session.NewLine, error) {
-		if st = tail.State; st.Ended() {
-			answer = *c.admitted(st)
+		st := tail.State
+		c.seen = st
+		m, refusal := c.letter(st)
+		if refusal != nil {
+			answer = *refusal
 			return nil, nil
 		}
 		unread, err := tail.Unread()
@@ -46,15 +46,19 @@ func (c *call) sendMessage(st *orchestrator.State) Answer {
 		answer = Answer{OK: true, Phase: st.Phase, Warnings: c.warnings, Text: c.sent(m, name)}
 		return c.line(st), nil
 	})
-	switch {
-	case errors.Is(err, session.ErrBusy):
-		return Answer{Phase: st.Phase, Text: "busy: other writers hold the file, nothing was sent; call msg_send again", Errors: []string{"busy"}}
-	case errors.Is(err, postbox.ErrLarge):
-		return *c.invalid(st, []string{"body: the message would be " + err.Error()})
-	case err != nil:
-		return Answer{Phase: st.Phase, Text: "not sent: " + err.Error() + "; call msg_send again", Errors: []string{err.Error()}}
+	if err == nil {
+		return answer
 	}
-	return answer
+	if errors.Is(err, session.ErrBusy) {
+		return Answer{Text: "busy: other writers hold the file, nothing was sent; call msg_send again", Errors: []string{"busy"}}
+	}
+	if c.seen == nil {
+		return c.unreadable(err)
+	}
+	if errors.Is(err, postbox.ErrLarge) {
+		return *c.invalid(c.seen, []string{"body: the message would be " + err.Error()})
+	}
+	return Answer{Phase: c.seen.Phase, Text: "not sent: " + err.Error() + "; call msg_send again", Errors: []string{err.Error()}}
 }
 
 // sent says what becomes of a message, and what the writer can do meanwhile.

@@ -167,7 +167,7 @@ func TestMessagesOfLongAgoAreShown(t *testing.T) {
 		r.ok(r.call(api, "msg_read", map[string]any{"file": fmt.Sprint("page-", n+1)}), "---\n")
 		r.host()
 	}
-	if n := len(r.st.Messages); n != 50 {
+	if n := len(r.st.Messages); n != 20 {
 		t.Errorf("the state holds %d messages", n)
 	}
 	a := r.call(api, "msg_list", map[string]any{"limit": 200})

@@ -26,6 +26,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
@@ -65,7 +66,11 @@ func Call(ctx context.Context, who Caller, name string, params Params) Answer {
 	}
 	c := &call{who: who, tool: tool, now: who.now()}
 	c.read(params)
-	return withMessages(who, c.run(ctx))
+	a := c.run(ctx)
+	if c.seen == nil || tool.Submits { // what was waited for may have led to messages
+		return withMessages(who, a)
+	}
+	return a.with(post.Waiting(c.def, c.seen, who.key()))
 }
 
 // call is one tool call on its way through the checks.
@@ -74,8 +79,9 @@ type call struct {
 	tool toolset.Tool
 	now  time.Time
 
-	s   *session.Session
-	def *workflows.Definition
+	s    *session.Session
+	def  *workflows.Definition
+	seen *orchestrator.State // the last one that was read
 
 	payload  orchestrator.Payload
 	unread   bool                // msg_list
@@ -87,6 +93,12 @@ type call struct {
 }
 
 func (c *call) run(ctx context.Context) Answer {
+	if c.tool.Name == toolset.MsgSend {
+		if err := c.openDir(); err != nil {
+			return c.unreadable(err)
+		}
+		return c.sendMessage()
+	}
 	st, err := c.open()
 	if err != nil {
 		return c.unreadable(err)
@@ -104,7 +116,7 @@ func (c *call) run(ctx context.Context) Answer {
 	var written *session.NewLine
 	err = c.s.Append(session.ToolEvents, c.now, func(tail session.Tail) (*session.NewLine, error) {
 		var err error
-		st = tail.State
+		st, c.seen = tail.State, tail.State
 		answer, written, err = c.judge(tail)
 		return written, err
 	})
@@ -122,15 +134,19 @@ func (c *call) run(ctx context.Context) Answer {
 }
 
 func (c *call) open() (*orchestrator.State, error) {
-	s, err := session.Open(c.who.Dir)
+	err := c.openDir()
 	if err != nil {
 		return nil, err
 	}
-	c.s = s
-	if c.def, err = s.Definition(); err != nil {
-		return nil, err
+	c.seen, err = c.s.ReadState()
+	return c.seen, err
+}
+
+func (c *call) openDir() (err error) {
+	if c.s, err = session.Open(c.who.Dir); err == nil {
+		c.def, err = c.s.Definition()
 	}
-	return s.ReadState()
+	return err
 }
 
 func (c *call) unreadable(err error) Answer {

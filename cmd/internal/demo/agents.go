@@ -28,24 +28,32 @@ const agentsClone = "shop"
 // RunAgents plays the demonstration of an agents file: a plan, two agents that wait for it, one of
 // which fails, and a review that waits for both; the person looks, and has the one that failed try
 // again. There is no GitHub: what the agents make are branches of the clone.
-func RunAgents(ctx context.Context, o Options) (err error) {
+func RunAgents(ctx context.Context, o Options) error {
+	return runTeam(ctx, o, `Several agents work on one project, each on a branch of its own, in the order of
+what they depend on. Scripted agents in tmux; no token, no model, no network.`, func(st *stage) []func(context.Context) error {
+		return []func(context.Context) error{st.prepareAgents, st.startAgents, st.retryAgents, st.showAgents}
+	})
+}
+
+// runTeam plays a demonstration of an agents file.
+func runTeam(ctx context.Context, o Options, about string, steps func(*stage) []func(context.Context) error) (err error) {
 	dir, err := os.MkdirTemp("", "agentmux-demo-")
 	if err != nil {
 		return err
 	}
 	st := &stage{Options: o, scenario: scenario{Repository: agentsClone}, dir: dir, began: time.Now(), page: &page{out: o.Out}}
 	defer func() {
+		if err != nil { // a host may run apart from us
+			_ = st.command(context.WithoutCancel(ctx), st.clone(), o.Self, "stop", "shop").Run() // or none runs
+		}
 		ended := endServers(context.WithoutCancel(ctx), st.runtime())
 		err = errors.Join(err, ended)
 		if !o.Keep {
 			err = errors.Join(err, removeAll(dir))
 		}
 	}()
-	st.page.print(`Several agents work on one project, each on a branch of its own, in the order of
-what they depend on. Scripted agents in tmux; no token, no model, no network.`)
-	for _, step := range []func(context.Context) error{
-		st.prepareAgents, st.startAgents, st.retryAgents, st.showAgents,
-	} {
+	st.page.print(about)
+	for _, step := range steps(st) {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -62,6 +70,11 @@ what they depend on. Scripted agents in tmux; no token, no model, no network.`)
 
 // prepareAgents makes what the person has: a home with a configuration, and a clone with an agents file.
 func (st *stage) prepareAgents(ctx context.Context) error {
+	return st.furnishAgents(ctx, agentsPlaybook, agentsYAML, nil)
+}
+
+// furnishAgents makes a home and a clone with an agents file and with more files, by their names.
+func (st *stage) furnishAgents(ctx context.Context, play, file []byte, more map[string][]byte) error {
 	home, playbook := filepath.Join(st.dir, "home"), filepath.Join(st.dir, "playbook.yaml")
 	args := []string{playbook}
 	if st.Fast {
@@ -75,13 +88,17 @@ func (st *stage) prepareAgents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for file, data := range map[string][]byte{
-		playbook: agentsPlaybook,
+	files := map[string][]byte{
+		playbook: play,
 		filepath.Join(home, ".config", "agentmux", "config.yaml"): cfg,
 		filepath.Join(home, ".gitconfig"):                         []byte("[user]\n\tname = Mia\n\temail = mia@example.com\n[init]\n\tdefaultBranch = main\n"),
 		filepath.Join(st.clone(), "README.md"):                    []byte("# shop\n"),
-		filepath.Join(st.clone(), ".dmux-agents.yml"):             agentsYAML,
-	} {
+		filepath.Join(st.clone(), ".dmux-agents.yml"):             file,
+	}
+	for name, data := range more {
+		files[filepath.Join(st.clone(), filepath.FromSlash(name))] = data
+	}
+	for file, data := range files {
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			return err
 		}
@@ -104,7 +121,7 @@ func (st *stage) prepareAgents(ctx context.Context) error {
 		}
 	}
 	st.page.heading("An agents file")
-	st.page.indented("  ", strings.TrimSpace(string(agentsYAML)))
+	st.page.indented("  ", strings.TrimSpace(string(file)))
 	return nil
 }
 
