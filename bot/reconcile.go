@@ -114,7 +114,7 @@ func (r *repository) facts(ctx context.Context, issue int, record ghsync.Record,
 		err = r.lookout.Forget(ctx, issue)
 	}
 	if host != "" {
-		f.Claim = &gate.Claim{Host: host.String(), Unproven: host != r.bot.host && !r.bot.Once && r.lookout.Unproven(issue), Served: r.shelf.Served(issue)}
+		f.Claim = &gate.Claim{Host: host.String(), Unproven: host != r.bot.host && !r.bot.Once && r.lookout.Unproven(issue), Served: r.shelf.Served(issue), Serves: r.lookout.Serves(issue)}
 	}
 	return f, nil, err
 }

@@ -137,7 +137,7 @@ func (w *waiting) run(ctx context.Context) (err error) {
 		w.drop(ctx, w.Dropped)
 		return nil
 	}
-	if served, err := orphan.Served(ctx, w.repo.account.Client, w.repo.journal, w.Ticket, w.repo.bot.Config.Bot.Label); err != nil {
+	if served, err := orphan.Served(ctx, w.repo.account.Client, w.repo.journal, w.Ticket, w.repo.bot.Config.Bot.Label, w.repo.own); err != nil {
 		return nil // the next start does it
 	} else if served {
 		w.served(ctx)

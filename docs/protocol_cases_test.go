@@ -131,4 +131,5 @@ var protocolCases = map[string]string{
 	"T6": "A message that the table of the run does not allow is rejected with what it allows; one that would go round a circle a fourth time is a question to the person.",
 	"T7": "A delivery that was refused is tried again; of one that may have arrived the text is not typed again; what its reader never got is an orphan.",
 	"T8": "A file that was laid there by hand or changed later is shown and delivered with a sender that is claimed, not proven, and answers nothing; one that grows is not taken.",
+	"T9": "While the host is stopped again and again each message is delivered once, or once more where its reader did not confirm it.",
 }

@@ -84,6 +84,8 @@ type Claim struct {
 	Unproven bool
 	// Served are the requests whose labels the host takes off itself, once the state label is on.
 	Served []Trigger
+	// Serves is the one that another host has claimed the issue for, as [Trigger.String].
+	Serves string
 }
 
 // Load is what runs already.

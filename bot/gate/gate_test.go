@@ -226,6 +226,12 @@ func TestWhichDecisionsDropTheLabel(t *testing.T) {
 	}{
 		{func(f *gate.Facts) { f.Claim = &gate.Claim{Host: "h_1"} }, "ignore 5", true},
 		{func(f *gate.Facts) { f.Claim = &gate.Claim{Host: "h_1", Unproven: true} }, "later 5", false},
+		{func(f *gate.Facts) { // the other host takes it off, and would miss it
+			f.Claim = &gate.Claim{Host: "h_1", Serves: gate.LabelTrigger(label("agentmux", mia, 0)).String()}
+		}, "ignore 5", false},
+		{func(f *gate.Facts) { // set again
+			f.Claim = &gate.Claim{Host: "h_1", Serves: gate.LabelTrigger(label("agentmux", mia, -time.Minute)).String()}
+		}, "ignore 5", true},
 		{byTicket(), "ignore 5", false}, // its placard does, once the state label is on
 		{func(f *gate.Facts) {
 			byTicket()(f)

@@ -150,6 +150,9 @@ func claimed(v *view) (Decision, bool) {
 
 // served reports whether the host that has the issue takes off every request label that is on.
 func (v *view) served() bool {
+	if v.known() && v.Claim.Serves != "" && v.Claim.Serves == v.asked.Trigger.String() {
+		return true
+	}
 	return v.known() && slices.Contains(v.Claim.Served, v.asked.Trigger) &&
 		!slices.ContainsFunc(v.asked.With, func(t Trigger) bool { return !slices.Contains(v.Claim.Served, t) })
 }

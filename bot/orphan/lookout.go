@@ -112,6 +112,18 @@ func (l *Lookout) Unproven(issue int) bool {
 	return slices.ContainsFunc(l.claims, func(s claim.Seen) bool { return s.Issue == issue && s.Unproven })
 }
 
+// Serves returns the request that another host has claimed an issue for, in the words of its claim; empty if no
+// other host has it. That host takes the label off itself, and reads from a missing one that it came too late.
+func (l *Lookout) Serves(issue int) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := slices.IndexFunc(l.claims, func(s claim.Seen) bool { return s.Issue == issue && s.Claim.Host != l.o.Own })
+	if i < 0 {
+		return ""
+	}
+	return l.claims[i].Claim.Trigger
+}
+
 // Take claims an issue: one that is free, that of a host that is gone, or the request of another host if left is
 // that one. A request whose claim is not there any more was served by its host or by one that took it. The error is
 // as that of [claim.Desk.Take].

@@ -41,15 +41,24 @@ func TestGitHub36AServedRequestDoesNotBeginOnceMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := ticket.Ticket{Repo: ghsync.Repo{Owner: "octo", Name: "widgets"}, Issue: issue, Trigger: at}
+	own := ghsync.Account{Login: "robo", ID: 4711}
 	is := func(what string, tk ticket.Ticket, want bool) {
 		t.Helper()
-		if served, err := orphan.Served(t.Context(), client, j, tk, "agentmux"); served != want || err != nil {
+		if served, err := orphan.Served(t.Context(), client, j, tk, "agentmux", own); served != want || err != nil {
 			t.Errorf("%s: served %t, %v", what, served, err)
 		}
 	}
 	is("with its label", asked, false)
 	repo.Unlabel(issue, "agentmux:quick", "bot")
 	is("without its label", asked, true)
+	record, err := client.Record(t.Context(), asked.Repo, issue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own.ID = record.Labels[len(record.Labels)-1].Actor.ID
+	is("with a label that this account dropped because it was set again", asked, false)
+	repo.Label(issue, "agentmux:done", "bot")
+	is("with the state label of a host", asked, true)
 	taken, followed, command := asked, asked, asked
 	taken.Taken, followed.Former, command.Trigger = true, &ticket.Former{}, gate.CommentTrigger(7)
 	for what, tk := range map[string]ticket.Ticket{"of another host": taken, "after another session": followed, "by a command": command} {
@@ -57,7 +66,7 @@ func TestGitHub36AServedRequestDoesNotBeginOnceMore(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if served, err := orphan.Served(ended, client, j, asked, "agentmux"); served || err == nil {
+	if served, err := orphan.Served(ended, client, j, asked, "agentmux", own); served || err == nil {
 		t.Errorf("at the end of the bot: served %t, %v", served, err)
 	}
 	if _, err := j.Append(journal.Decided{Issue: issue, Trigger: at, Row: gate.RowStart, What: gate.Queue}); err != nil {

@@ -86,3 +86,14 @@ func TestTheRoomForFilesByHand(t *testing.T) {
 		t.Errorf("%d messages", len(m.s.Messages))
 	}
 }
+
+// That a file by hand was not read is told to no agent either.
+func TestProtocolT8AnUnreadFileByHandIsToldToNoAgent(t *testing.T) {
+	m := newTeam(t, pair, nil)
+	m.lays(letter("shop/api", "shop/page", message.Message{Headline: "x"}))
+	m.timer("ack/1")
+	m.timer("ack/1")
+	if len(m.s.Messages) != 1 || m.s.Messages[0].State != orchestrator.MessageFailed {
+		t.Errorf("messages %+v", m.s.Messages)
+	}
+}

@@ -10,8 +10,10 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/post"
+	"github.com/agentmux/agentmux/orchestrator/postbox"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/message"
 )
 
 func newTeamWorld(t *testing.T) *world {
@@ -97,4 +99,83 @@ func TestManyFilesByHand(t *testing.T) {
 			t.Errorf("outcome %s", st.Outcome)
 		}
 	})
+}
+
+// Messages of agents and files by hand are each delivered once while the host is stopped again and again;
+// one that its reader does not confirm comes once more, and says so.
+func TestProtocolT9EachMessageArrivesOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const rounds, each = 10, 10
+		w := newTeamWorld(t)
+		h := w.start(engine.Options{})
+		w.until("at work", func(*orchestrator.State) bool { return len(w.launches()) == 2 })
+		const writer, reader orchestrator.Launch = "1.build.api.1", "1.build.page.1"
+		sent, read := 0, map[string]bool{}
+		const unread = 3 // numbers that end so are not confirmed in time
+		for round := range rounds {
+			for range each {
+				w.post(writer, message.Message{
+					To: message.Address{Mesh: "shop", Agent: "page"}, From: message.Address{Mesh: "shop", Agent: "api"}, Type: message.Update,
+					Headline: fmt.Sprint(sent), ID: fmt.Sprintf("api-%d", sent),
+				})
+				sent++
+			}
+			w.lay(fmt.Sprintf("by-hand-%d.md", round), "shop/api")
+			sent++
+			if round%2 == 0 {
+				h.stop()
+				h = w.start(engine.Options{Start: orchestrator.Start{Mode: orchestrator.StartResume}})
+			}
+			w.until("given them", func(s *orchestrator.State) bool {
+				for _, m := range s.Messages {
+					if m.State == orchestrator.MessageDelivered && !read[m.File] && (m.Again || m.Seq%10 != unread) {
+						read[m.File] = true
+						w.submit(reader, "msg_read", fmt.Sprintf(`{"file":%q}`, m.File))
+					}
+				}
+				return s.MessageSeq == sent
+			})
+		}
+		w.pass(11 * time.Minute) // what was not confirmed is due
+		w.until("read by all", func(s *orchestrator.State) bool {
+			for _, m := range s.Messages {
+				if m.State == orchestrator.MessageDelivered && !read[m.File] {
+					read[m.File] = true
+					w.submit(reader, "msg_read", fmt.Sprintf(`{"file":%q}`, m.File))
+				}
+			}
+			return len(read) == sent
+		})
+		w.until("confirmed", func(*orchestrator.State) bool { return len(w.events(orchestrator.EvMsgAcked)) == sent })
+		h.stop()
+		delivered := map[int]int{}
+		for _, e := range w.events(orchestrator.EvMsgDelivered) {
+			delivered[e.Data.(orchestrator.MsgDeliveredRecord).Seq]++
+		}
+		for seq := 1; seq <= sent; seq++ {
+			want := 1
+			if seq%10 == unread {
+				want = 2
+			}
+			if delivered[seq] != want {
+				t.Errorf("message %d was delivered %d times, want %d", seq, delivered[seq], want)
+			}
+		}
+	})
+}
+
+// post writes a message and its line, as the tool of a launch does.
+func (w *world) post(launch orchestrator.Launch, m message.Message) {
+	w.t.Helper()
+	parts, _ := launch.Parts()
+	err := w.s.Append(session.MessageIndex, time.Now(), func(tail session.Tail) (*session.NewLine, error) {
+		name, sum, err := postbox.Write(w.s.Path(session.MessagesDir), m, time.Now())
+		return &session.NewLine{
+			Tool: "msg_send", Role: parts.Role, Task: parts.Task, Launch: launch, Visit: tail.State.Visit,
+			Payload: orchestrator.Payload{File: session.MessagesDir + "/" + name, SHA256: sum},
+		}, err
+	})
+	if err != nil {
+		w.t.Error(err)
+	}
 }
