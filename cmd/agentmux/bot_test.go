@@ -112,7 +112,7 @@ func TestBotOnceServesEveryRequest(t *testing.T) {
 func labelWrites(calls []fakehub.Request, issue int) (writes []string) {
 	for _, c := range calls {
 		_, name, of := strings.Cut(c.Path, fmt.Sprintf("/issues/%d/labels", issue))
-		if of && c.Method != "GET" {
+		if of && c.Method != http.MethodGet {
 			writes = append(writes, strings.TrimSpace(c.Method+" "+strings.TrimPrefix(name, "/")))
 		}
 	}
