@@ -220,7 +220,8 @@ func (p *postRoom) agent(i int) tools.Caller {
 
 func (p *postRoom) call(who tools.Caller, tool string, params map[string]any) {
 	a := tools.Call(context.Background(), who, tool, params)
-	for slices.Equal(a.Errors, []string{"busy"}) { // as its text says
+	for slices.Equal(a.Errors, []string{"busy"}) || a.OK && len(a.Warnings) > 0 { // others held the file: nothing was sent, or acknowledged
+		p.Logf("%s of %s: %q %q", tool, who.Task, a.Errors, a.Warnings)
 		a = tools.Call(context.Background(), who, tool, params)
 	}
 	if !a.OK {
