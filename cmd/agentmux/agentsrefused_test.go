@@ -28,8 +28,13 @@ func newShopper(t *testing.T, file string) *shopper {
 	home, book := filepath.Join(dir, "home"), filepath.Join(dir, "book.yaml")
 	s.write(book, teamPlaybook)
 	s.write(filepath.Join(home, ".config", "agentmux", "config.yaml"), fmt.Sprintf("version: 2\ndefaults: {provider: script}\nproviders: {script: {interactive_args: [%q], headless_args: [%[1]q]}}\n", book))
+	run, err := os.MkdirTemp("", "amx") // short: sockets lie below
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(run) })
 	for name, value := range map[string]string{
-		"HOME": home, "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": "", "XDG_RUNTIME_DIR": dir, "GIT_CONFIG_NOSYSTEM": "1",
+		"HOME": home, "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": "", "XDG_RUNTIME_DIR": run, "GIT_CONFIG_NOSYSTEM": "1",
 		"GIT_AUTHOR_NAME": "Mia", "GIT_AUTHOR_EMAIL": "mia@example.com", "GIT_COMMITTER_NAME": "Mia", "GIT_COMMITTER_EMAIL": "mia@example.com",
 	} {
 		t.Setenv(name, value)
