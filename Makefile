@@ -40,8 +40,8 @@ secrets: ## gitleaks over the tree
 demo: ## the bot turns an issue into a pull request, then an agents file, then agents that write to one another: scripted agents, a GitHub on loopback
 	@.ci/setup && go build $(STAMP) -o bin/agentmux ./cmd/agentmux && bin/agentmux demo && bin/agentmux demo --agents && exec bin/agentmux demo --mesh
 
-bench: ## the benchmarks as text that benchstat reads, one of them with FLEET sessions ("50 200": with each), and a table at the end
-	@.ci/setup && AGENTMUX_BENCH_FLEET="$(FLEET)" .ci/ram .ci/bench $(BENCHTIME)
+bench: ## the benchmarks but SKIP (a pattern) as text that benchstat reads, one with FLEET sessions ("50 200": with each), and a table at the end
+	@.ci/setup && AGENTMUX_BENCH_FLEET="$(FLEET)" .ci/ram .ci/bench $(BENCHTIME) '$(SKIP)'
 
 fuzz: ## the parsers of what others write for FUZZTIME each, the other fuzz targets for FUZZREST
 	@.ci/setup && .ci/fuzz $(FUZZTIME) $(FUZZREST)
