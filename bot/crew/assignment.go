@@ -62,7 +62,7 @@ func assignment(team *agents.Team, name, issue string, s *orchestrator.State) st
 // writing is what an agent is told of messages that it sends itself.
 const writing = "\nWrite to another agent with `msg_send` (as a command: `agentmux msg send`), and to the person who started this run as\n" +
 	"`core/core`. `type` says what you expect: `ask` wants an answer, which comes as a message; `ask-response` with the `in_reply_to`\n" +
-	"of an ask answers it; `task` gives work and `task-complete` tells that it is done; `update` only tells. A message moves nobody's\n" +
+	"of an ask answers it; `task` gives work and `task-complete` tells that it is done; `update` only tells. A message changes no\n" +
 	"task: what you were given above stays yours. Write when another agent has to know or decide something, not to report progress.\n"
 
 // routes lists what the table of the run lets an agent send; none if it is not in the table.

@@ -35,7 +35,7 @@ type panes struct {
 	sess    *session.Session
 	name    string // tmux session
 	control tmux.WindowSpec
-	main    tmux.WindowSpec // of the person, in the project; without a command there is none
+	main    tmux.WindowSpec // of the person, in the project; not opened without a command
 
 	mu      sync.Mutex
 	started time.Time                    // of the server, as last seen

@@ -11,7 +11,7 @@ import (
 	"github.com/agentmux/agentmux/workflows/agents"
 )
 
-// A file of the repository that lifts questions for permission starts nobody unattended: the owner of
+// A file of the repository that lifts questions for permission starts no agent unattended: the owner of
 // the machine has to say yes in the own configuration, and the repository's one cannot.
 func TestSecurity41AutoAcceptNeedsTheOwnersYes(t *testing.T) {
 	t.Parallel()
@@ -34,7 +34,7 @@ func TestSecurity41AutoAcceptNeedsTheOwnersYes(t *testing.T) {
 		attended         bool
 		refused          bool
 	}{
-		"nobody said yes":         {user: asks, refused: true},
+		"not answered":            {user: asks, refused: true},
 		"the repository says yes": {user: asks, repository: "sandbox: {unsafe_flags: true}\n", refused: true},
 		"the owner said no":       {user: asks + "sandbox: {unsafe_flags: false}\n", refused: true},
 		"the owner said yes":      {user: asks + "sandbox: {unsafe_flags: true}\n"},

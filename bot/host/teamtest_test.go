@@ -35,7 +35,7 @@ func TestProtocolM7TheTestOfAnAgentNeedsToBeAllowed(t *testing.T) {
 		t.Fatalf("outcome %s: %s", s.Outcome, s.Cause)
 	}
 	if _, err := os.Stat(ran); err == nil {
-		t.Fatal("a command that nobody allowed was run")
+		t.Fatal("a command was run without a yes")
 	}
 	request, open := project.OpenTest(filepath.Join(r.root, "s"), r.project, c)
 	if !open {

@@ -140,6 +140,9 @@ func TestARequestInTheQueueOfASilentHostIsFound(t *testing.T) {
 	if host, left, err := l.Holder(t.Context(), 14); host == "" || left != nil || err != nil {
 		t.Errorf("of a host that beats: %q, %+v, %v", host, left, err)
 	}
+	if of, free := l.Serves(14), l.Serves(99); of != trigger || free != "" {
+		t.Errorf("a host that beats serves %q, that of a free issue %q", of, free)
+	}
 	w.since += 30 * time.Minute
 	if l.Look(t.Context()); !slices.Contains((*found)[1:], 12) {
 		t.Errorf("half an hour later: %v", *found)

@@ -28,7 +28,7 @@ func OpenSetup(stateHome, project string, c *config.Config) (CommandRequest, boo
 	})
 }
 
-// OpenTest is OpenSetup for agents.test_command. A permission for one is none for the other.
+// OpenTest is OpenSetup for agents.test_command. A yes to one does not allow the other.
 func OpenTest(stateHome, project string, c *config.Config) (CommandRequest, bool) {
 	return openCommand(c, CommandRequest{
 		Key: "agents.test_command", Argv: c.Agents.TestCommand, file: allowedFile(stateHome, append([]string{project, "test"}, c.Agents.TestCommand...)...),

@@ -1,5 +1,5 @@
-// Package claimtest keeps claims in memory, for the tests of those who decide by them: created where there is none, and
-// changed by compare-and-swap, as the refs of a server are.
+// Package claimtest keeps claims in memory, for the tests of those who decide by them: a claim is created where an
+// issue has none, and changed by compare-and-swap, as the refs of a server are.
 package claimtest
 
 import (
