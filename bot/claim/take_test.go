@@ -257,3 +257,19 @@ func TestGitHub41RefusedRefsNameTheSetting(t *testing.T) {
 		}
 	})
 }
+
+// Two processes that share an id because a state directory was copied make different commits of
+// the same claim in the same second: with one commit for both, each would take it for its own.
+func TestClaimsOfOneSecondDiffer(t *testing.T) {
+	w := newWorld(t)
+	first := w.host()
+	second := w.host(as(first.id)) // its clock says the same
+	held := w.take(first, 12, claim.Running)
+	if err := held.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again := w.take(second, 12, claim.Running)
+	if a, b := held.Seen(), again.Seen(); a.ID == b.ID || !a.Claim.At.Equal(b.Claim.At) {
+		t.Errorf("the claims are %+v and %+v", a, b)
+	}
+}
