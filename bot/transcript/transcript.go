@@ -21,8 +21,10 @@ import (
 const maxTranscript = 20 << 20
 
 const (
-	// recorderPause is how long a recorder waits before it tries the next host.
+	// recorderPause is how long a recorder waits before it tries the next host, doubled with each try up to
+	// recorderRest: agents may work for hours without a host.
 	recorderPause = 50 * time.Millisecond
+	recorderRest  = 400 * time.Millisecond
 	// orphanTime is how long a recorder tries to reach a host after its tmux server has ended.
 	orphanTime = 5 * time.Second
 )
@@ -52,7 +54,7 @@ func Send(ctx context.Context, in io.Reader, dir, launch string) error {
 		printed.end()
 	}()
 	hello := recording{Launch: launch, Start: -1}
-	parent, reached := os.Getppid(), time.Now()
+	parent, reached, wait := os.Getppid(), time.Now(), recorderPause
 	for {
 		err := printed.send(ctx, sess.ReadRuntime().Recorder, &hello)
 		if err == nil {
@@ -61,10 +63,14 @@ func Send(ctx context.Context, in io.Reader, dir, launch string) error {
 		if !errors.Is(err, errNoHost) || !printed.ended() || os.Getppid() == parent && exists(dir) {
 			reached = time.Now()
 		}
+		if !errors.Is(err, errNoHost) {
+			wait = recorderPause
+		}
 		if time.Since(reached) > orphanTime {
 			return fmt.Errorf("transcript: %w", err)
 		}
-		pause := time.NewTimer(recorderPause)
+		pause := time.NewTimer(wait)
+		wait = min(2*wait, recorderRest)
 		select {
 		case <-ctx.Done():
 			pause.Stop()

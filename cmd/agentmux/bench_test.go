@@ -138,7 +138,8 @@ func (m measured) report(b *testing.B) {
 //	         in percent of one core and the memory (PSS) of all processes that are this
 //	         program; the same of the host alone, and of tmux and the agents; ours-MB/session
 //	         is what a session adds besides the host's own; forks/min counts those of the
-//	         whole machine, per session, so it is true of a quiet one only.
+//	         whole machine, per session, so it is true of a quiet one only; of looks that
+//	         come every 30 s a window holds one more than its length says, as a rule.
 //	handoff  the transitions and hand-offs of BenchmarkSession, of sessions beside these
 //
 // The processes are the test binary, whose code is larger than the program's.
