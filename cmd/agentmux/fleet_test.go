@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -224,7 +225,7 @@ func (f *fleet) agents() []int {
 // end stops the agents, which would outlive the benchmark.
 func (f *fleet) end() {
 	f.drop()
-	for _, e := range f.sessions() {
+	for _, e := range slices.Concat(f.sessions(), f.served(rigRepo)) {
 		sess, err := session.Open(e.Dir)
 		if err != nil {
 			continue

@@ -89,7 +89,8 @@ func lockHome(o *Options) (io.Closer, error) {
 		return nil, err
 	}
 	name := filepath.Join(home, "bot.lock")
-	lock, err := durable.Lock(name, fmt.Sprintf("pid %d\n", os.Getpid()))
+	// A child that a killed bot was about to start has its lock until it runs, which a busy machine delays.
+	lock, err := durable.LockWithin(name, fmt.Sprintf("pid %d\n", os.Getpid()), durable.HandOver)
 	switch {
 	case errors.Is(err, durable.ErrLocked):
 		return nil, &exit.Error{Code: exit.Locked, Err: fmt.Errorf("another agentmux bot runs here; its lock is %s", name)}
