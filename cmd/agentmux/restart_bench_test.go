@@ -70,9 +70,9 @@ func BenchmarkRestart(b *testing.B) {
 }
 
 // serve starts a bot that hosts the sessions of the fleet.
-func (f *fleet) serve(program string) {
+func (f *fleet) serve(program string, args ...string) {
 	f.t.Helper()
-	f.host = exec.Command(program, "bot")
+	f.host = exec.Command(program, append([]string{"bot"}, args...)...)
 	f.host.Dir, f.host.Env = f.clone, f.env
 	log, err := os.OpenFile(filepath.Join(f.dir, "bot.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
