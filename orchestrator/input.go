@@ -98,7 +98,7 @@ type Line struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 
 	Corrupt  string    `json:"corrupt,omitempty"` // why it is not a line
-	Excerpt  string    `json:"excerpt,omitempty"`
+	Excerpt  string    `json:"excerpt,omitempty"` // its text: it is cut when no secret is left in it
 	Rewound  *Rewind   `json:"rewound,omitempty"` // the file was replaced or cut
 	Artifact *Artifact `json:"artifact,omitempty"`
 	Snapshot *Snapshot `json:"snapshot,omitempty"` // of the work it hands in; nil if it hands in none

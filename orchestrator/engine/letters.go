@@ -30,11 +30,7 @@ func (o *Options) open(line *orchestrator.Line) {
 		line.Letter = &message.Letter{Problem: "it names no file of a message"}
 		return
 	}
-	letter := postbox.Read(o.Session.Path(session.MessagesDir), name)
-	if o.Redact != nil {
-		m := &letter.Message
-		m.Headline, m.Body, letter.Problem = o.Redact(m.Headline), []byte(o.Redact(string(m.Body))), o.Redact(letter.Problem)
-	}
+	letter := postbox.Read(o.Session.Path(session.MessagesDir), name, o.Redact)
 	line.Letter = &letter
 }
 
