@@ -107,6 +107,7 @@ type Line struct {
 	Signal    string      `json:"signal,omitempty"` // the host was told to end; no line at all
 
 	Letter *message.Letter `json:"letter,omitempty"` // the file that a line of the index names
+	Taken  bool            `json:"taken,omitempty"`  // the file is that of a message that has left the state
 
 	Signed []byte `json:"-"`                // what MAC is of
 	MAC    []byte `json:"-"`                // nil in a line made by hand

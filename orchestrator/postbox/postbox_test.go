@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -100,8 +101,22 @@ func TestEndedMessagesAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, err := postbox.Ended(log)
-	if err != nil || len(list) != 3 || list[0] != one || list[2].Seq != 4 {
+	if err != nil || len(list) != 3 || list[0].Seq != 2 || list[1] != one || list[2].Seq != 4 {
 		t.Errorf("%+v, %v", list, err)
+	}
+	a := postbox.Archive{Log: log}
+	for _, c := range []struct {
+		file string
+		last int
+		want bool
+	}{{"msgs/a.md", 1, true}, {"msgs/d.md", 4, true}, {"msgs/d.md", 3, false}, {"msgs/e.md", 9, false}} {
+		if got, err := a.Holds(c.file, c.last); got != c.want || err != nil {
+			t.Errorf("%s up to %d: %t, %v", c.file, c.last, got, err)
+		}
+	}
+	err = a.File([]orchestrator.Message{{Seq: 5, File: "msgs/e.md"}})
+	if ok, missing := a.Holds("msgs/e.md", 5); !ok || err != nil || missing != nil {
+		t.Errorf("what was filed is not held: %v, %v", err, missing)
 	}
 }
 
@@ -130,5 +145,34 @@ func TestSecurity7ASecretAcrossACutIsNotRead(t *testing.T) {
 		if l.SHA256 != whole.SHA256 || len(l.Message.Body) > 4000 {
 			t.Errorf("%s: another hash, or %d bytes", name, len(l.Message.Body))
 		}
+	}
+}
+
+// The last messages of a long log are found from its end, whatever the lines before them are and wherever
+// a block of the file ends.
+func TestTheLastEndedMessagesAreFound(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "messages.jsonl")
+	junk := strings.Repeat("x", 3<<20) + "\n" // longer than a line may be
+	if err := os.WriteFile(log, []byte(junk), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const n = 2000
+	var all []orchestrator.Message
+	for i := range n {
+		all = append(all, orchestrator.Message{Seq: i + 1, File: fmt.Sprintf("msgs/%d.md", i), Headline: strings.Repeat("h", i%300), To: fmt.Sprint("shop/", i%2)})
+	}
+	if err := postbox.File(log, all); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := postbox.Ended(log); err != nil || !slices.Equal(list, all) {
+		t.Errorf("%d messages, %v", len(list), err)
+	}
+	asked := 0
+	list, err := postbox.Last(log, 3, func(m orchestrator.Message) bool { asked++; return m.To == "shop/1" })
+	if err != nil || len(list) != 3 || list[0].Seq != n-4 || list[2].Seq != n {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if asked > 6 {
+		t.Errorf("%d messages were read for 3", asked)
 	}
 }
