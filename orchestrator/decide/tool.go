@@ -200,8 +200,12 @@ func (ls *lines) faults(l *orchestrator.Line, c duty.Call) []string {
 	return a.Problems
 }
 
-// keep remembers a line that is applied.
+// keep remembers a line that is applied. That of a message that was read has no effect a second time,
+// and would fill the memory with lines that need none.
 func (ls *lines) keep(l *orchestrator.Line, tool string) {
+	if tool == toolset.MsgRead {
+		return
+	}
 	ls.remember(l.ID)
 	if l.Same != "" && !duty.Submits(tool) {
 		ls.remember(duty.InVisit(ls.s, l))

@@ -128,15 +128,15 @@ func (c *call) readMessage(st *orchestrator.State) Answer {
 	}
 	c.payload = orchestrator.Payload{File: m.File}
 	if m.AckedAt.IsZero() && !st.Ended() {
-		if err := c.acknowledge(); err != nil {
+		if err := c.acknowledge(st); err != nil {
 			c.warnings = append(c.warnings, "not acknowledged: "+err.Error())
 		}
 	}
 	return Answer{OK: true, Phase: st.Phase, Warnings: c.warnings, Text: string(file.Data)}
 }
 
-func (c *call) acknowledge() error {
-	return c.s.Append(session.ToolEvents, c.now, func(tail session.Tail) (*session.NewLine, error) {
+func (c *call) acknowledge(st *orchestrator.State) error {
+	return c.s.AppendSeen(session.ToolEvents, c.now, st, func(tail session.Tail) (*session.NewLine, error) {
 		unread, err := tail.Unread()
 		if err != nil || c.pending(unread) {
 			return nil, err
