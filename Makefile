@@ -13,6 +13,7 @@ SESSIONS ?= 200
 BESIDE ?= 12
 SCALE ?= 100
 WALKS ?= 1000
+MESSAGES ?= 10000
 FLEET ?= 50
 FULL ?=
 SHORT ?=
@@ -20,7 +21,7 @@ MUTANTS ?=
 
 STAMP = -ldflags "-X main.commit=$$(git rev-parse HEAD 2>/dev/null)"
 
-.PHONY: help build test lint secrets demo bench fuzz test-real test-crash test-bot test-power test-soak test-faults test-scale test-walks test-agents test-contract show-comments test-mutants nightly simulate release-check protocol-table clean
+.PHONY: help build test lint secrets demo bench fuzz test-real test-crash test-bot test-power test-soak test-faults test-scale test-walks test-messages test-agents test-contract show-comments test-mutants nightly simulate release-check protocol-table clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -70,6 +71,9 @@ test-scale: ## SCALE sessions side by side in one process
 test-walks: ## WALKS random walks through the decisions of a session, a twentieth of them through what hooks tell
 	.ci/setup && AGENTMUX_WALKS=$(WALKS) .ci/ram go test -count=1 -timeout=60m $(TESTFLAGS) -run='RandomWalks|HooksAloneShowEachChange' ./orchestrator/decide ./bot/intake
 
+test-messages: ## MESSAGES messages among twenty agents, of which and of whose hosts thirty are killed for each 10,000
+	.ci/setup && AGENTMUX_MESSAGES=$(MESSAGES) .ci/ram go test -count=1 -timeout=60m $(TESTFLAGS) -run=ManyMessagesWhile -v ./orchestrator/engine
+
 test-agents: ## the real programs of the providers against a model on loopback (needs npm); with FULL=1 every case, and the table of docs/providers.md
 	.ci/setup && AGENTMUX_TEST_AGENTS=1 AGENTMUX_TEST_AGENTS_FULL=$(FULL) go test -count=1 -timeout=60m -parallel=2 $(TESTFLAGS) -run='Test(Claude|Agents)' ./internal/agent/modeltest ./cmd/agentmux
 
@@ -87,7 +91,7 @@ nightly: ## the long form of each suite, one after the other: hours
 	$(MAKE) test-mutants
 	$(MAKE) fuzz FUZZTIME=5m FUZZREST=1m
 	$(MAKE) test-agents FULL=1
-	$(MAKE) test-crash test-bot test-power test-soak test-faults test-scale test-walks
+	$(MAKE) test-crash test-bot test-power test-soak test-faults test-scale test-walks test-messages
 	$(MAKE) bench FLEET="50 200"
 
 simulate: ## days of many runners and issues: writes the table of docs/scale.md

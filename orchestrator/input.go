@@ -98,7 +98,7 @@ type Line struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 
 	Corrupt  string    `json:"corrupt,omitempty"` // why it is not a line
-	Excerpt  string    `json:"excerpt,omitempty"`
+	Excerpt  string    `json:"excerpt,omitempty"` // its text: it is cut when no secret is left in it
 	Rewound  *Rewind   `json:"rewound,omitempty"` // the file was replaced or cut
 	Artifact *Artifact `json:"artifact,omitempty"`
 	Snapshot *Snapshot `json:"snapshot,omitempty"` // of the work it hands in; nil if it hands in none
@@ -107,6 +107,7 @@ type Line struct {
 	Signal    string      `json:"signal,omitempty"` // the host was told to end; no line at all
 
 	Letter *message.Letter `json:"letter,omitempty"` // the file that a line of the index names
+	Taken  bool            `json:"taken,omitempty"`  // the file is that of a message that has left the state
 
 	Signed []byte `json:"-"`                // what MAC is of
 	MAC    []byte `json:"-"`                // nil in a line made by hand

@@ -353,16 +353,16 @@ type Message struct {
 	By          Launch   `json:"by,omitempty"`          // the launch that wrote it; "" = the session
 	InReplyTo   string   `json:"in_reply_to,omitempty"` // the question it answers
 	Priority    string   `json:"priority"`
-	Deadline    Time     `json:"deadline"`
+	Deadline    Time     `json:"deadline,omitzero"`
 	State       string   `json:"state"`
-	Attempts    int      `json:"attempts"`
-	NextAt      Time     `json:"next_at"`
-	DeliveredAt Time     `json:"delivered_at"`
-	AckedAt     Time     `json:"acked_at"`
+	Attempts    int      `json:"attempts,omitempty"`
+	NextAt      Time     `json:"next_at,omitzero"`
+	DeliveredAt Time     `json:"delivered_at,omitzero"`
+	AckedAt     Time     `json:"acked_at,omitzero"`
 	Again       bool     `json:"again,omitempty"`  // delivered once more because it was not acknowledged
 	Open        bool     `json:"open,omitempty"`   // an ask that waits for its answer
 	Passed      int      `json:"passed,omitempty"` // how often a later one was delivered before it
-	Reason      Optional `json:"reason"`
+	Reason      Optional `json:"reason,omitempty"`
 }
 
 // States of a message.

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -45,9 +46,9 @@ func (t Time) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON takes any RFC 3339 time; anything else counts as missing.
 func (t *Time) UnmarshalJSON(b []byte) error {
-	var s string
 	*t = Time{}
-	if json.Unmarshal(b, &s) != nil {
+	s, err := strconv.Unquote(string(b)) // in nearly every case, and a state has many
+	if err != nil && json.Unmarshal(b, &s) != nil {
 		return nil
 	}
 	if parsed, err := time.Parse(time.RFC3339Nano, s); err == nil {

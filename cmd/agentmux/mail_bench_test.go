@@ -449,7 +449,7 @@ func (p *postRoom) take(def *workflows.Definition, st *orchestrator.State) *orch
 		if err != nil {
 			p.Fatal(err)
 		}
-		letter := postbox.Read(p.s.Path(session.MessagesDir), filepath.Base(payload.File))
+		letter := postbox.Read(p.s.Path(session.MessagesDir), filepath.Base(payload.File), nil)
 		lines[i].Letter = &letter
 		st = p.commit(def, st, orchestrator.Input{Kind: orchestrator.InMessage, Line: &lines[i]})
 	}

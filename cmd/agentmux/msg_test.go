@@ -170,11 +170,11 @@ func TestMessagesOfADirectoryAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.Messages != 4 || c.Types["task"] != 2 || c.States["failed"] != 2 || c.States["queued"] != 2 ||
-		c.Agents["tdd/green"].Received != 2 || c.Agents["pipeline/planner"] != (mail.AgentCount{Sent: 1, Received: 1}) || c.Hours["2026-01-15T10:00Z"] != 2 {
+		c.Agents["tdd/green"].Received != 2 || c.Agents["pipeline/planner"] != (mail.AgentCount{Sent: 1, Claimed: 1, Received: 1}) || c.Hours["2026-01-15T10:00Z"] != 2 {
 		t.Errorf("%+v", c)
 	}
 	out, _ = msg(t, 0, "stats", "--dir", dir)
-	for _, want := range []string{"messages   4", "2 task", "2 failed", "pipeline/coder-2  1     1", "2026-01-15T11:00Z  2"} {
+	for _, want := range []string{"messages   4", "2 task", "2 failed", "pipeline/coder-2  1 (claimed)  1", "2026-01-15T11:00Z  2"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the counts do not have %q:\n%s", want, out)
 		}

@@ -48,7 +48,8 @@ func messageRead(r *reducer, c duty.Call) {
 }
 
 // messageLine takes a line of the index of messages. While the session is paused or over, lines wait:
-// the cursor stays in front of them.
+// the cursor stays in front of them. A line is known by the file that it names, which is taken once: so
+// the state needs no memory of lines that grows with each message.
 func messageLine(r *reducer) {
 	l := r.in.Line
 	if r.s.Paused || r.s.Ended() {
@@ -66,6 +67,9 @@ func messageLine(r *reducer) {
 	}
 	call := duty.Call{Tool: l.Tool, Role: l.Role, Task: l.Task, Launch: l.Launch, Visit: l.Visit, Payload: payload}
 	reason := duty.IgnoreReason(r.s, l, call)
+	if reason == "" && l.Taken {
+		reason = post.Twice
+	}
 	if reason == "" {
 		reason = r.mail.Take(l.Launch, payload, l.Letter)
 	}
@@ -73,7 +77,6 @@ func messageLine(r *reducer) {
 		r.lines.ignored(l, call, reason)
 		return
 	}
-	r.lines.keep(l, call.Tool)
 	if l.Launch != "" {
 		r.clock.heard(orchestrator.KeyOf(call.Role, call.Task), l.Launch)
 	}

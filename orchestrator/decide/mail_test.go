@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/workflows/message"
 )
 
@@ -160,7 +161,7 @@ func TestAMessageIsTakenOnce(t *testing.T) {
 		m.posts("api", letter("shop/api", "shop/page", message.Message{Headline: "x"}))
 		m.line-- // the same line, as after a rewind
 	}
-	if len(m.s.Messages) != 1 || m.last(orchestrator.EvInputIgnored).Data.(orchestrator.InputIgnoredRecord).Reason != "duplicate" {
+	if len(m.s.Messages) != 1 || m.last(orchestrator.EvInputIgnored).Data.(orchestrator.InputIgnoredRecord).Reason != post.Twice {
 		t.Errorf("messages %+v", m.s.Messages)
 	}
 }

@@ -168,7 +168,7 @@ func (ls *lines) unusable(l *orchestrator.Line) bool {
 	case l.Rewound != nil:
 		ls.event(orchestrator.InputRewoundRecord{File: l.File, From: l.Rewound.From, To: l.Rewound.To, Reason: l.Rewound.Reason})
 	case l.Corrupt != "":
-		ls.event(orchestrator.InputCorruptRecord{File: l.File, Offset: l.Cursor.LineStart, Reason: l.Corrupt, Excerpt: l.Excerpt})
+		ls.event(orchestrator.InputCorruptRecord{File: l.File, Offset: l.Cursor.LineStart, Reason: l.Corrupt, Excerpt: orchestrator.Truncate(l.Excerpt, maxExcerpt)})
 	case l.Tool == "": // a blank line
 		ls.changed = true
 	default:
@@ -177,7 +177,7 @@ func (ls *lines) unusable(l *orchestrator.Line) bool {
 	return true
 }
 
-// maxExcerpt is how much of a payload is shown that could not be read, in characters.
+// maxExcerpt is how much is shown of a line or a payload that could not be read, in characters.
 const maxExcerpt = 120
 
 // badPayload records a line whose payload holds something of a wrong type.
@@ -200,8 +200,12 @@ func (ls *lines) faults(l *orchestrator.Line, c duty.Call) []string {
 	return a.Problems
 }
 
-// keep remembers a line that is applied.
+// keep remembers a line that is applied. That of a message that was read has no effect a second time,
+// and would fill the memory with lines that need none.
 func (ls *lines) keep(l *orchestrator.Line, tool string) {
+	if tool == toolset.MsgRead {
+		return
+	}
 	ls.remember(l.ID)
 	if l.Same != "" && !duty.Submits(tool) {
 		ls.remember(duty.InVisit(ls.s, l))

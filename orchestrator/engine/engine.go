@@ -31,6 +31,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/postbox"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -188,6 +189,7 @@ func newLoop(ctx context.Context, o Options) (*loop, error) {
 		clock:     newClock(o.Now()),
 		forwarded: map[orchestrator.AgentKey]forward{},
 		hand:      newHand(o.Session),
+		archive:   archive{postbox.Archive{Log: o.Session.Path(session.MessagesLog)}},
 	}
 	l.takes = newTakes(watch, &l.Options)
 	return l, nil

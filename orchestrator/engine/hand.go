@@ -47,7 +47,7 @@ func (h *hand) index(o *Options, name string) error {
 		if ok, err := h.finder.ByHand(name); !ok || err != nil {
 			return nil, err
 		}
-		p := orchestrator.Payload{File: path.Join(session.MessagesDir, name), SHA256: postbox.Read(h.finder.Dir, name).SHA256}
+		p := orchestrator.Payload{File: path.Join(session.MessagesDir, name), SHA256: postbox.Read(h.finder.Dir, name, nil).SHA256}
 		return &session.NewLine{Tool: "msg_send", Visit: tail.State.Visit, Payload: p}, nil
 	})
 	if err == nil {

@@ -30,11 +30,7 @@ func (o *Options) open(line *orchestrator.Line) {
 		line.Letter = &message.Letter{Problem: "it names no file of a message"}
 		return
 	}
-	letter := postbox.Read(o.Session.Path(session.MessagesDir), name)
-	if o.Redact != nil {
-		m := &letter.Message
-		m.Headline, m.Body, letter.Problem = o.Redact(m.Headline), []byte(o.Redact(string(m.Body))), o.Redact(letter.Problem)
-	}
+	letter := postbox.Read(o.Session.Path(session.MessagesDir), name, o.Redact)
 	line.Letter = &letter
 }
 
@@ -45,10 +41,27 @@ func (o *Options) openSent(line *orchestrator.Line) {
 	}
 }
 
+// archive holds the messages that have left the state.
+type archive struct{ postbox.Archive }
+
+// taken reports whether the file that a line names is that of a message which has left the state: the
+// index was cut or replaced and is read again, or somebody wrote the line a second time.
+func (a *archive) taken(o *Options, st *orchestrator.State, line *orchestrator.Line) bool {
+	p, err := line.Decode()
+	if err != nil || line.Tool == "" {
+		return false
+	}
+	held, err := a.Holds(p.File, st.MessageSeq)
+	if err != nil {
+		o.Log.Warn("messages that have ended cannot be read", "err", err)
+	}
+	return held
+}
+
 // file keeps the messages that are about to leave the state. What a kill leaves here of a commit that
 // was not made is written again, and the state counts.
-func (o *Options) file(ended []orchestrator.Message) {
-	if err := postbox.File(o.Session.Path(session.MessagesLog), ended); err != nil {
+func (a *archive) file(o *Options, ended []orchestrator.Message) {
+	if err := a.File(ended); err != nil {
 		o.Log.Warn("messages that have ended are not kept", "err", err)
 	}
 }

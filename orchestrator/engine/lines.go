@@ -72,7 +72,9 @@ func (l *loop) batch(ctx context.Context, kind string, lines []orchestrator.Line
 		switch kind {
 		case orchestrator.InMessage:
 			l.prepare(line)
-			l.open(line)
+			if line.Taken = l.archive.taken(&l.Options, l.st, line); !line.Taken {
+				l.open(line)
+			}
 		case orchestrator.InCommand:
 			l.openSent(line)
 		}

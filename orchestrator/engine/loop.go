@@ -28,6 +28,7 @@ type loop struct {
 	looks     looks
 	takes     takes
 	hand      hand
+	archive   archive
 	absent    map[orchestrator.Launch]time.Time // when its pane was first missed
 	forwarded map[orchestrator.AgentKey]forward // the newest report that was judged
 
@@ -372,7 +373,7 @@ func (l *loop) flush(ctx context.Context, b batch) (changed bool, err error) {
 	if !b.step.Changed {
 		return false, nil
 	}
-	l.file(b.step.Filed)
+	l.archive.file(&l.Options, b.step.Filed)
 	edited := l.Session.Overwritten() // the commit replaces it: who edited it has to be told
 	if err := l.commit(ctx, b.step); err != nil {
 		return false, err

@@ -59,9 +59,11 @@ func deliveries(key orchestrator.AgentKey) func(orchestrator.Effect) bool {
 	}
 }
 
-// DeliverQueued tries what waits for an agent at once: it was started, or is to go on.
+// DeliverQueued tries what waits for an agent at once: it was started, or is to go on. What is on its
+// way to its launch stays: it may be there already, and would be given a second time.
 func (o *Office) DeliverQueued(key orchestrator.AgentKey) {
-	o.Do.Drop(deliveries(key))
+	launch, toIt := o.State.Agents[key].Launch, deliveries(key)
+	o.Do.Drop(func(e orchestrator.Effect) bool { return toIt(e) && (e.Args.Launch != launch || e.NotBefore.After(o.Now.Time)) })
 	for _, m := range Waiting(o.Def, o.State, key) {
 		o.Do.Disarm(retryTimer(m.Seq))
 	}

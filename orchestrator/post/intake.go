@@ -34,6 +34,9 @@ func Recipient(def *workflows.Definition, text string) (address, problem string)
 	return "", "no agent is called \"" + orchestrator.Truncate(text, 100) + "\"; expected one of " + strings.Join(known, ", ")
 }
 
+// Twice is why a line that names the file of a message has no effect.
+const Twice = "the message was taken before"
+
 // Take queues the message that a line of the index names, or tells its writer why not. The sender is
 // the agent of the launch that wrote the line, whatever the file says; without a launch it is claimed.
 // ignored tells why the line has no effect at all.
@@ -44,7 +47,7 @@ func (o *Office) Take(by orchestrator.Launch, p orchestrator.Payload, l *message
 	case by != "" && (!ok || !slices.Contains(Addresses(o.Def), Address(o.Def, key))), o.Def.Team == nil:
 		return "it is of no agent of this run"
 	case slices.ContainsFunc(o.State.Messages, func(m orchestrator.Message) bool { return m.File == p.File }):
-		return "the message was taken before"
+		return Twice
 	case Full(o.State, Address(o.Def, key), 0):
 		return "too many messages of " + Address(o.Def, key) + " wait to be read"
 	case l == nil || l.SHA256 == "":

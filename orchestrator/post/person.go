@@ -43,7 +43,7 @@ func FromPerson(o *Office, p orchestrator.Payload, l *message.Letter) (refused s
 	case w.Type == message.AskResponse:
 		return "a question is answered with agentmux answer"
 	case slices.ContainsFunc(o.State.Messages, func(m orchestrator.Message) bool { return m.File == p.File }):
-		return "the message was taken before"
+		return Twice
 	}
 	o.queue(orchestrator.Message{
 		Seq: o.nextNumber(), File: p.File, SHA256: p.SHA256, From: w.From.String(), To: to, Type: w.Type, Headline: w.Headline, ID: w.ID,

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
+	"slices"
 	"syscall"
 
 	"github.com/agentmux/agentmux/internal/durable"
@@ -31,6 +33,43 @@ func File(log string, ended []orchestrator.Message) error {
 	return durable.Log(log, lines.Bytes())
 }
 
+// Archive is the log of the messages of a session that have ended, for its only writer. It remembers
+// their files, so that the log is read once.
+type Archive struct {
+	Log string
+
+	files map[string]int // the number of the message; nil before the log was read
+}
+
+// File adds messages that have ended.
+func (a *Archive) File(ended []orchestrator.Message) error {
+	if a.files != nil {
+		for i := range ended {
+			a.files[ended[i].File] = ended[i].Seq
+		}
+	}
+	return File(a.Log, ended)
+}
+
+// Holds reports whether a file is that of a message in the log with a number up to last. One with a
+// higher number was filed for a commit that was not made.
+func (a *Archive) Holds(file string, last int) (bool, error) {
+	if a.files == nil {
+		files := map[string]int{}
+		for m, err := range backwards(a.Log) {
+			if err != nil {
+				return false, err
+			}
+			if _, later := files[m.File]; !later {
+				files[m.File] = m.Seq
+			}
+		}
+		a.files = files
+	}
+	seq, ok := a.files[file]
+	return ok && seq <= last, nil
+}
+
 // filed names a message of the log. After a kill between the log and the state it is there twice.
 type filed struct {
 	seq  int
@@ -40,32 +79,92 @@ type filed struct {
 // Ended returns the messages in the log of a session, in the order in which they ended, each once. A
 // line that is not one is passed over, and a missing log is an empty one.
 func Ended(log string) ([]orchestrator.Message, error) {
-	f, err := os.OpenFile(log, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read ended messages: %w", err)
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read ended messages: %s is not a regular file", log)
-	}
-	data, err := io.ReadAll(f)
-	if err != nil {
-		return nil, fmt.Errorf("read ended messages: %w", err)
-	}
+	return Last(log, -1, func(orchestrator.Message) bool { return true })
+}
+
+// Last returns the last messages in the log of a session that are wanted, at most limit of them, in the
+// order in which they ended. It reads no more of the log than it needs. A negative limit is none.
+func Last(log string, limit int, wanted func(orchestrator.Message) bool) ([]orchestrator.Message, error) {
 	var list []orchestrator.Message
 	seen := map[filed]bool{}
-	for line := range bytes.Lines(data) {
-		var m orchestrator.Message
-		if json.Unmarshal(line, &m) != nil || m.File == "" {
-			continue
+	for m, err := range backwards(log) {
+		if err != nil || len(list) == limit {
+			return upright(list), err
 		}
-		if key := (filed{m.Seq, m.File}); !seen[key] {
+		if key := (filed{m.Seq, m.File}); !seen[key] && wanted(m) {
 			seen[key] = true
 			list = append(list, m)
 		}
 	}
-	return list, nil
+	return upright(list), nil
+}
+
+func upright(list []orchestrator.Message) []orchestrator.Message {
+	slices.Reverse(list)
+	return list
+}
+
+// block is how much of a log is read at a time.
+const block = 64 << 10
+
+// maxRecord bounds a line of the log: a message has far less.
+const maxRecord = 1 << 20
+
+// backwards returns the messages of a log from its end. After an error there are no more.
+func backwards(log string) iter.Seq2[orchestrator.Message, error] {
+	return func(yield func(orchestrator.Message, error) bool) {
+		err := readBackwards(log, func(line []byte) bool {
+			var m orchestrator.Message
+			return json.Unmarshal(line, &m) != nil || m.File == "" || yield(m, nil)
+		})
+		if err != nil {
+			yield(orchestrator.Message{}, fmt.Errorf("read ended messages: %w", err))
+		}
+	}
+}
+
+// readBackwards calls each with the lines of a file from its end until that returns false. What is
+// behind the last newline is not a line yet; a line that is too long is left out.
+func readBackwards(file string, each func(line []byte) bool) error {
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file", file)
+	}
+	var rest []byte // the end of the line that begins before what was read
+	for at := info.Size(); at > 0; {
+		n := min(at, block)
+		at -= n
+		data := make([]byte, n, int(n)+len(rest))
+		if _, err := f.ReadAt(data, at); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		data = append(data, rest...)
+		for at == 0 || bytes.IndexByte(data, '\n') >= 0 {
+			i := bytes.LastIndexByte(data[:max(0, len(data)-1)], '\n')
+			if i < 0 && at > 0 {
+				break
+			}
+			if !each(data[i+1:]) {
+				return nil
+			}
+			if data = data[:i+1]; i < 0 {
+				return nil
+			}
+		}
+		if rest = data; len(rest) > maxRecord {
+			rest = rest[:0]
+		}
+	}
+	return nil
 }

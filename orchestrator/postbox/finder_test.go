@@ -105,10 +105,10 @@ func TestProtocolT8WhatIsFoundByHand(t *testing.T) {
 	if got := s.all(); !slices.Equal(got, []string{"empty.md"}) {
 		t.Errorf("found %q", got)
 	}
-	if l := postbox.Read(s.Dir, "twice.md"); l.Problem != "" || string(l.Message.Body) != front {
+	if l := postbox.Read(s.Dir, "twice.md", nil); l.Problem != "" || string(l.Message.Body) != front {
 		t.Errorf("a second frontmatter is text of the first: %+v", l)
 	}
-	if l := postbox.Read(s.Dir, "esc.md"); l.Problem != "" || l.Message.Headline != "[31m" {
+	if l := postbox.Read(s.Dir, "esc.md", nil); l.Problem != "" || l.Message.Headline != "[31m" {
 		t.Errorf("headline %q, %s", l.Message.Headline, l.Problem)
 	}
 }

@@ -60,8 +60,9 @@ var nameRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 // maxBody is how much of a body a letter keeps: as much as a question may have.
 const maxBody = 4000
 
-// Read reads the file called name below dir. What is not a message says so in its Problem.
-func Read(dir, name string) message.Letter {
+// Read reads the file called name below dir, without what clean takes out of its texts; nil takes out
+// nothing. What is not a message says so in its Problem. The hash is of the file as it is.
+func Read(dir, name string, clean func(string) string) message.Letter {
 	if !nameRule().MatchString(name) {
 		return message.Letter{Problem: fmt.Sprintf("%q is not the name of a message", name)}
 	}
@@ -69,7 +70,7 @@ func Read(dir, name string) message.Letter {
 	if err != nil {
 		return message.Letter{Problem: err.Error()}
 	}
-	m, problems := message.Parse(name, data, nil)
+	m, problems := message.ParseClean(name, data, nil, clean)
 	if m.Body = bytes.ToValidUTF8(m.Body[:min(len(m.Body), maxBody)], nil); m.ID == "" {
 		m.ID = message.ParseName(name, []string{m.From.Agent, m.To.Agent}).ID
 	}

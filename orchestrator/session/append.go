@@ -43,19 +43,18 @@ type Written struct {
 	At time.Time
 }
 
-func stamp(line []byte) time.Time {
-	var l struct {
-		Timestamp orchestrator.Time `json:"timestamp"`
-	}
-	if json.Unmarshal(line, &l) != nil {
-		return time.Time{}
-	}
-	return l.Timestamp.Time
-}
-
 // Unread returns the lines the host has not consumed yet.
 func (t Tail) Unread() ([]Written, error) {
 	return t.since(cursors(t.State)[t.file].Offset)
+}
+
+// CountUnread returns how many lines the host has not consumed yet.
+func (t Tail) CountUnread() (n int, err error) {
+	data, err := t.tail.Since(cursors(t.State)[t.file].Offset)
+	for line := range bytes.Lines(data) {
+		n += min(len(bytes.TrimSpace(line)), 1)
+	}
+	return n, err
 }
 
 func cursors(s *orchestrator.State) map[string]orchestrator.Cursor {
@@ -77,7 +76,8 @@ func (t Tail) since(offset int64) ([]Written, error) {
 	var lines []Written
 	for text := range bytes.Lines(data) {
 		if text = bytes.TrimSpace(text); len(text) > 0 {
-			lines = append(lines, Written{Line: ParseLine(text), At: stamp(text)})
+			line := ParseLine(text)
+			lines = append(lines, Written{Line: line, At: line.At.Time})
 		}
 	}
 	return lines, nil
@@ -88,24 +88,23 @@ func (t Tail) since(offset int64) ([]Written, error) {
 // the error is returned. When Append returns nil the line is on disk. The error is
 // ErrBusy if other writers held the file for too long.
 func (s *Session) Append(file string, now time.Time, compose func(Tail) (*NewLine, error)) error {
-	return s.disk.Append(s.Path(file), func(tail durable.Tail) ([]byte, error) {
-		state, err := s.ReadState()
-		if err != nil {
-			return nil, err
+	return s.AppendSeen(file, now, nil, compose)
+}
+
+// AppendSeen is Append with the state as the writer has read it, so that others do not wait meanwhile, or
+// with a new one where somebody damaged it under a host that lives and has it in memory.
+func (s *Session) AppendSeen(file string, now time.Time, state *orchestrator.State, compose func(Tail) (*NewLine, error)) error {
+	return s.disk.Append(s.Path(file), func(tail durable.Tail) (_ []byte, err error) {
+		if state == nil {
+			if state, err = s.ReadState(); err != nil {
+				return nil, err
+			}
 		}
 		line, err := compose(Tail{State: state, file: file, tail: tail})
 		if err != nil || line == nil {
 			return nil, err
 		}
 		return encodeLine(line, state, now)
-	})
-}
-
-// AppendBlind adds a line to file without a look at the state, which somebody damaged under a
-// host that lives and has it in memory.
-func (s *Session) AppendBlind(file string, now time.Time, l NewLine) error {
-	return s.disk.Append(s.Path(file), func(durable.Tail) ([]byte, error) {
-		return encodeLine(&l, orchestrator.NewState(), now)
 	})
 }
 

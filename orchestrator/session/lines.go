@@ -22,7 +22,6 @@ const (
 	MaxLine    = 256 << 10 // one line
 	MaxPayload = 64 << 10  // its payload
 	MaxPass    = 8 << 20   // what one call of Lines reads, unless told otherwise
-	maxExcerpt = 120       // characters of a corrupt line that are shown
 )
 
 // Lines returns what file (ToolEvents, Commands or MessageIndex) holds behind cursor, at most
@@ -244,7 +243,7 @@ type wireLine struct {
 func ParseLine(data []byte) orchestrator.Line {
 	wire, reason := decodeLine(data)
 	if reason != "" {
-		return orchestrator.Line{Corrupt: reason, Excerpt: excerpt(data)}
+		return orchestrator.Line{Corrupt: reason, Excerpt: strings.ToValidUTF8(string(data), "\uFFFD")}
 	}
 	line := orchestrator.Line{
 		Tool: wire.Tool, ID: wire.ID, Role: wire.Role, Task: wire.Task, Launch: wire.Launch,
@@ -305,9 +304,4 @@ func decodeLine(data []byte) (wire wireLine, reason string) {
 	wire.Payload = json.RawMessage(bytes.Clone(payload))
 	_ = wire.at.UnmarshalJSON(fields["timestamp"]) // an invalid time counts as missing
 	return wire, ""
-}
-
-func excerpt(data []byte) string {
-	runes := []rune(strings.ToValidUTF8(string(data[:min(len(data), 4*maxExcerpt)]), "�"))
-	return string(runes[:min(len(runes), maxExcerpt)])
 }

@@ -67,8 +67,8 @@ func (c *call) listMessages(st *orchestrator.State) Answer {
 		limit = defaultListed
 	}
 	found := slices.DeleteFunc(post.Of(c.def, st.Messages, c.who.key()), func(m orchestrator.Message) bool { return c.unread && !m.AckedAt.IsZero() })
-	if len(found) < limit && !c.unread {
-		found = append(c.ended(st), found...)
+	if n := limit - len(found); n > 0 && !c.unread {
+		found = append(c.ended(st, n, func(orchestrator.Message) bool { return true }), found...)
 	}
 	if n := len(found) - limit; n > 0 {
 		found = found[n:]
@@ -81,14 +81,17 @@ func (c *call) listMessages(st *orchestrator.State) Answer {
 	return Answer{OK: true, Phase: st.Phase, Warnings: c.warnings, Text: b.String()}
 }
 
-// ended returns the messages to the caller that have left the state. Without their log only those
-// in the state are shown.
-func (c *call) ended(st *orchestrator.State) []orchestrator.Message {
-	list, _ := postbox.Ended(c.s.Path(session.MessagesLog))
-	list = slices.DeleteFunc(list, func(m orchestrator.Message) bool {
-		return slices.ContainsFunc(st.Messages, func(n orchestrator.Message) bool { return n.Seq == m.Seq })
+// ended returns the last messages to the caller that have left the state and are wanted, at most limit.
+// Without their log only those in the state are shown.
+func (c *call) ended(st *orchestrator.State, limit int, wanted func(orchestrator.Message) bool) []orchestrator.Message {
+	here := map[int]bool{}
+	for i := range st.Messages {
+		here[st.Messages[i].Seq] = true
+	}
+	list, _ := postbox.Last(c.s.Path(session.MessagesLog), limit, func(m orchestrator.Message) bool {
+		return !here[m.Seq] && wanted(m) && len(post.Of(c.def, []orchestrator.Message{m}, c.who.key())) == 1
 	})
-	return post.Of(c.def, list, c.who.key())
+	return list
 }
 
 // readMessage shows a message and acknowledges it. After the end of the session it
@@ -102,8 +105,8 @@ func (c *call) readMessage(st *orchestrator.State) Answer {
 	found := post.Of(c.def, st.Messages, c.who.key())
 	i := slices.IndexFunc(found, meant)
 	if i < 0 { // the log is long after many messages
-		found = c.ended(st)
-		i = slices.IndexFunc(found, meant)
+		found = c.ended(st, 1, meant)
+		i = len(found) - 1
 	}
 	if i < 0 {
 		a := refused("there is no message %s for you; msg_list shows yours", name)
@@ -125,15 +128,15 @@ func (c *call) readMessage(st *orchestrator.State) Answer {
 	}
 	c.payload = orchestrator.Payload{File: m.File}
 	if m.AckedAt.IsZero() && !st.Ended() {
-		if err := c.acknowledge(); err != nil {
+		if err := c.acknowledge(st); err != nil {
 			c.warnings = append(c.warnings, "not acknowledged: "+err.Error())
 		}
 	}
 	return Answer{OK: true, Phase: st.Phase, Warnings: c.warnings, Text: string(file.Data)}
 }
 
-func (c *call) acknowledge() error {
-	return c.s.Append(session.ToolEvents, c.now, func(tail session.Tail) (*session.NewLine, error) {
+func (c *call) acknowledge(st *orchestrator.State) error {
+	return c.s.AppendSeen(session.ToolEvents, c.now, st, func(tail session.Tail) (*session.NewLine, error) {
 		unread, err := tail.Unread()
 		if err != nil || c.pending(unread) {
 			return nil, err

@@ -16,34 +16,31 @@ import (
 )
 
 // sendMessage writes a message of an agent to its file, and the line of the index that names it,
-// while no other writer can write. The sender is the agent of the launch that calls. The state is
-// read once, under the lock: it is long when many messages wait.
-func (c *call) sendMessage() Answer {
-	var answer Answer
-	err := c.s.Append(session.MessageIndex, c.now, func(tail session.Tail) (*session.NewLine, error) {
-		st := tail.State
-		c.seen = st
-		m, refusal := c.letter(st)
-		if refusal != nil {
-			answer = *refusal
-			return nil, nil
-		}
-		unread, err := tail.Unread()
+// while no other writer can write. The sender is the agent of the launch that calls. The state, which is
+// long when many messages wait, is the one that was read before: what came since then counts as unread.
+func (c *call) sendMessage(st *orchestrator.State) Answer {
+	m, refusal := c.letter(st)
+	if refusal != nil {
+		return *refusal
+	}
+	answer := Answer{OK: true, Phase: st.Phase, Warnings: c.warnings}
+	err := c.s.AppendSeen(session.MessageIndex, c.now, st, func(tail session.Tail) (*session.NewLine, error) {
+		unread, err := tail.CountUnread()
 		if err != nil {
 			return nil, err
 		}
-		if post.Full(st, m.From.String(), len(unread)) {
+		if post.Full(st, m.From.String(), unread) {
 			answer = refused("too many messages of yours wait to be read; send no more until some are")
 			answer.Phase = st.Phase
 			return nil, nil
 		}
-		m.ID = fmt.Sprintf("%s-%d", m.From.Agent, st.MessageCursor.Seq+len(unread)+1)
+		m.ID = fmt.Sprintf("%s-%d", m.From.Agent, st.MessageCursor.Seq+unread+1)
 		name, sum, err := postbox.Write(c.s.Path(session.MessagesDir), m, c.now)
 		if err != nil {
 			return nil, err
 		}
 		c.payload = orchestrator.Payload{File: path.Join(session.MessagesDir, name), SHA256: sum}
-		answer = Answer{OK: true, Phase: st.Phase, Warnings: c.warnings, Text: c.sent(m, name)}
+		answer.Text = c.sent(m, name)
 		return c.line(st), nil
 	})
 	if err == nil {
@@ -51,9 +48,6 @@ func (c *call) sendMessage() Answer {
 	}
 	if errors.Is(err, session.ErrBusy) {
 		return Answer{Text: "busy: other writers hold the file, nothing was sent; call msg_send again", Errors: []string{"busy"}}
-	}
-	if c.seen == nil {
-		return c.unreadable(err)
 	}
 	if errors.Is(err, postbox.ErrLarge) {
 		return *c.invalid(c.seen, []string{"body: the message would be " + err.Error()})

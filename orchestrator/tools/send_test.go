@@ -53,7 +53,7 @@ func (r *rig) messages() {
 	}
 	for _, l := range lines {
 		if p, err := l.Decode(); err == nil {
-			letter := postbox.Read(r.s.Path(session.MessagesDir), filepath.Base(p.File))
+			letter := postbox.Read(r.s.Path(session.MessagesDir), filepath.Base(p.File), nil)
 			l.Letter = &letter
 		}
 		r.input(orchestrator.Input{Kind: orchestrator.InMessage, Line: &l})
@@ -268,7 +268,7 @@ func TestProtocolT8AReaderIsToldWhatIsNotProven(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := r.s.Append(session.MessageIndex, r.now, func(session.Tail) (*session.NewLine, error) {
-		return &session.NewLine{Tool: "msg_send", Payload: orchestrator.Payload{File: "msgs/hand.md", SHA256: postbox.Read(filepath.Dir(file), "hand.md").SHA256}}, nil
+		return &session.NewLine{Tool: "msg_send", Payload: orchestrator.Payload{File: "msgs/hand.md", SHA256: postbox.Read(filepath.Dir(file), "hand.md", nil).SHA256}}, nil
 	})
 	if err != nil {
 		t.Fatal(err)

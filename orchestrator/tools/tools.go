@@ -93,15 +93,12 @@ type call struct {
 }
 
 func (c *call) run(ctx context.Context) Answer {
-	if c.tool.Name == toolset.MsgSend {
-		if err := c.openDir(); err != nil {
-			return c.unreadable(err)
-		}
-		return c.sendMessage()
-	}
 	st, err := c.open()
 	if err != nil {
 		return c.unreadable(err)
+	}
+	if c.tool.Name == toolset.MsgSend {
+		return c.sendMessage(st)
 	}
 	if answer, ok := reading[c.tool.Name]; ok {
 		return answer(c, st)

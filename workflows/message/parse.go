@@ -28,6 +28,13 @@ var statusRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 // these words, and what it says is only good for telling its sender. A warning names what was
 // dropped.
 func Parse(name string, data []byte, known []string) (Message, document.Problems) {
+	return ParseClean(name, data, known, nil)
+}
+
+// ParseClean is Parse of what clean leaves of each text of a file, the body among them. It is asked
+// before a text is cut: of a secret of which a part was cut off it may not know the rest. nil leaves
+// all.
+func ParseClean(name string, data []byte, known []string, clean func(string) string) (Message, document.Problems) {
 	if len(data) > MaxFile {
 		return Message{}, document.Problems{{File: name, Text: "larger than 256 KiB"}}
 	}
@@ -37,7 +44,15 @@ func Parse(name string, data []byte, known []string) (Message, document.Problems
 		p.problems = document.Problems{{File: name, Line: 1, Text: problem}}
 		return p.m, p.problems
 	}
-	root, problems := document.Parse(name, append([]byte("---\n"), front...)) // so that lines count from the top of the file
+	lines := append([]byte("---\n"), front...) // so that they count from the top of the file
+	root, problems := document.Parse(name, lines)
+	if clean != nil {
+		p.m.Body = []byte(clean(string(body)))
+		if len(problems) > 0 { // they quote the keys, and cut what they quote
+			root, problems = document.Parse(name, []byte(clean(string(lines))))
+		}
+		cleanTexts(root, clean)
+	}
 	if p.problems = problems; root == nil {
 		return p.m, p.problems
 	}
@@ -77,6 +92,20 @@ func split(data []byte) (front, body []byte, problem string) {
 		at = end
 	}
 	return nil, nil, "the keys have no end: expected another line ---"
+}
+
+// cleanTexts takes the secrets out of the texts of a document.
+func cleanTexts(n *document.Node, clean func(string) string) {
+	if n == nil {
+		return
+	}
+	n.Text = clean(n.Text)
+	for _, item := range n.Items {
+		cleanTexts(item, clean)
+	}
+	for _, f := range n.Fields {
+		cleanTexts(f.Value, clean)
+	}
 }
 
 // parser fills a message from the keys of its file.

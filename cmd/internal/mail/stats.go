@@ -3,6 +3,7 @@ package mail
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -26,6 +27,7 @@ type Counts struct {
 // AgentCount is how many messages an agent has sent and was sent.
 type AgentCount struct {
 	Sent     int `json:"sent"`
+	Claimed  int `json:"claimed,omitempty"` // how many of Sent only their files say are from it
 	Received int `json:"received"`
 }
 
@@ -44,6 +46,9 @@ func count(entries []folder.Entry) Counts {
 		from, to := cmp.Or(e.Message.From.String(), unnamed), cmp.Or(e.Message.To.String(), unnamed)
 		n := c.Agents[from]
 		n.Sent++
+		if e.Claimed {
+			n.Claimed++
+		}
 		c.Agents[from] = n
 		n = c.Agents[to]
 		n.Received++
@@ -53,6 +58,18 @@ func count(entries []folder.Entry) Counts {
 }
 
 func number(n int) console.Cell { return console.PlainCell(strconv.Itoa(n)) }
+
+// sent shows how many messages an agent sent. Those that it may not have sent are marked as in a
+// listing.
+func sent(n AgentCount) string {
+	switch {
+	case n.Claimed == 0:
+		return strconv.Itoa(n.Sent)
+	case n.Claimed == n.Sent:
+		return fmt.Sprintf("%d (claimed)", n.Sent)
+	}
+	return fmt.Sprintf("%d (%d claimed)", n.Sent, n.Claimed)
+}
 
 // shownHours is how many hours a person is shown.
 const shownHours = 24
@@ -92,7 +109,7 @@ func Stats(ctx context.Context, a *site.Finder, o Options) error {
 	var rows [][]console.Cell
 	for _, agent := range slices.Sorted(maps.Keys(c.Agents)) {
 		n := c.Agents[agent]
-		rows = append(rows, []console.Cell{console.PlainCell(agent), number(n.Sent), number(n.Received)})
+		rows = append(rows, []console.Cell{console.PlainCell(agent), console.PlainCell(sent(n)), number(n.Received)})
 	}
 	a.Print("")
 	p.Table([]string{"AGENT", "SENT", "RECEIVED"}, rows)

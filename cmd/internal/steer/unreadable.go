@@ -44,9 +44,10 @@ func stopBlind(e session.Entry) error {
 	if err != nil {
 		return err
 	}
-	return sess.AppendBlind(session.Commands, time.Now(), session.NewLine{Tool: "command", Payload: orchestrator.Payload{
+	line := session.NewLine{Tool: "command", Payload: orchestrator.Payload{
 		Name: "stop", Actor: Actor(), Source: "cli", SourceID: "cli/" + RandomID(), PID: os.Getpid(), Origin: Origin(),
-	}})
+	}}
+	return sess.AppendSeen(session.Commands, time.Now(), orchestrator.NewState(), func(session.Tail) (*session.NewLine, error) { return &line, nil })
 }
 
 // awaitUnhosted waits for the host of a session to end, and reports whether it did in time.
