@@ -116,3 +116,37 @@ func TestGitHub76AJobLeavesACommandThatItsHostHas(t *testing.T) {
 		t.Errorf("idle %v, judged %v, receipts %q", s.ear.Idle(), judged, s.receipts(id))
 	}
 }
+
+// A session that waits for a person and that another host took in between is run for a command of it at once, and
+// then ever more seldom: each run costs a claim. What changes on the issue counts at once.
+func TestASessionThatAnotherHostTookIsRunSeldom(t *testing.T) {
+	s := newScene(t)
+	s.start()
+	s.call("planner", "ask_human", map[string]any{"id": "q1", "question": "Which?"})
+	if err := s.sess.Release(); err != nil { // nothing runs it
+		t.Fatal(err)
+	}
+	s.comment("/agentmux answer q1 this", "wil")
+	s.poll()
+	runs := func(d time.Duration) (n int) {
+		before := len(s.asked)
+		for end := s.Now().Add(d); s.Now().Before(end); s.pass(5 * time.Second) {
+			s.ear.Step(t.Context())
+		}
+		return len(s.asked) - before
+	}
+	if n := runs(5 * time.Second); n != 1 {
+		t.Fatalf("%d runs at once", n)
+	}
+	if n := runs(time.Hour); n < 7 || n > 11 {
+		t.Errorf("%d runs in an hour in which nothing changed", n)
+	}
+	s.subject.Holder = "a_77_1"
+	if n := runs(time.Hour); n != 0 {
+		t.Errorf("%d runs while another host works on the issue", n)
+	}
+	s.subject.Holder = ""
+	if n := runs(35 * time.Second); n != 1 {
+		t.Errorf("%d runs after the other host had ended", n)
+	}
+}
