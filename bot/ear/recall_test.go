@@ -3,6 +3,7 @@ package ear_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -148,5 +149,23 @@ func TestASessionThatAnotherHostTookIsRunSeldom(t *testing.T) {
 	s.subject.Holder = ""
 	if n := runs(35 * time.Second); n != 1 {
 		t.Errorf("%d runs after the other host had ended", n)
+	}
+}
+
+// What is said on the pull request of another session than this machine has of the issue is not for that one: it is
+// refused with the reason, unless the session of the pull request can be had.
+func TestACommandOnThePullRequestOfAnotherSession(t *testing.T) {
+	s := newScene(t)
+	s.start()
+	s.command("stop")
+	s.subject.Of, s.subject.Other = "20261122-100436-issue-12-say-two-fedcba9876543210", true
+	id := s.say("/agentmux changes say three", "wil")
+	if len(s.recalled) != 1 || len(s.commands()) > 0 || s.receipts(id) != "-1" || !strings.Contains(s.reason(fmt.Sprint("comment/", id)), "another session") {
+		t.Errorf("asked for %v, lines %q, receipts %q, %q", s.recalled, s.lines(), s.receipts(id), s.reason(fmt.Sprint("comment/", id)))
+	}
+	s.recalls = func() { s.subject.Other = false }
+	id = s.say("/agentmux resume", "wil")
+	if len(s.recalled) != 2 || s.st.Ended() || s.receipts(id) != "eyes +1" {
+		t.Errorf("asked for %v, outcome %q, receipts %q", s.recalled, s.st.Outcome, s.receipts(id))
 	}
 }
