@@ -72,19 +72,15 @@ func (r *repository) made(dir string) (*hosted, error) {
 	return r.know(dir, s), nil
 }
 
+// public is the name of the session on the server.
+func (h *hosted) public() string {
+	s := h.state.Load()
+	return orchestrator.PublicID(s.SessionID, s.Identity)
+}
+
 // overtaken reports whether the session went on elsewhere since it was here.
 func (h *hosted) overtaken(ctx context.Context) (bool, error) {
-	last, err := claim.ReadNote(h.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err == nil {
-		err = host.Elsewhere{Host: h.repo.host}.Newer(h.dir, h.repo.bot.Config)(ctx, last)
-	}
-	if errors.As(err, new(*checkpoint.OtherHostError)) {
-		return true, nil
-	}
-	return false, err
+	return tenure.Overtaken(ctx, h.dir, host.Elsewhere{Host: h.repo.host}.Newer(h.dir, h.repo.bot.Config))
 }
 
 // mayPush reads once more whether who asked for the session may have work done.

@@ -12,7 +12,6 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/recall"
 	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/orchestrator"
 )
 
 // owner is what the ear of a repository asks of the bot.
@@ -20,25 +19,32 @@ type owner struct{ *repository }
 
 // Find returns the ticket or the newest session of an issue, or the session of a pull request.
 func (o owner) Find(ctx context.Context, number int, pull bool) (ear.Subject, error) {
-	issue := number
+	issue, of := number, recall.Pull{}
 	switch h := o.sessions.ofPull(number); {
 	case pull && h != nil:
 		issue = h.issue
 	case pull && number == o.bot.Pull: // of a session that was on another machine
 		issue = o.bot.Issue
-	case pull:
+	case pull && o.bot.Issue != 0:
 		return ear.Subject{}, nil
+	case pull:
+		var err error
+		if of, err = o.others.Of(ctx, o.name(), number); err != nil || of.Issue == 0 {
+			return ear.Subject{}, err
+		}
+		issue = of.Issue
 	}
-	s := ear.Subject{Issue: issue}
+	s := ear.Subject{Issue: issue, Of: of.Session}
 	holder, left, err := o.claimed(ctx, issue)
 	if err != nil {
 		return s, err
 	}
-	s.Lost = left != nil && left.Begun && o.sessions.of(issue) == nil
+	s.Lost = left != nil && left.Begun && o.sessions.of(issue) == nil && (s.Of == "" || s.Of == left.Seen.Claim.Session)
 	if holder != "" && holder != o.bot.host {
 		s.Holder = holder.String()
 	}
 	if h := o.sessions.of(issue); h != nil {
+		s.Other = s.Of != "" && s.Of != h.public()
 		s.Dir, s.Pull, s.Since = h.dir, h.state.Load().Completion.PRNumber, h.asked
 		s.Open = o.sessions.pulls.IsOpen(s.Pull)
 	}
@@ -65,11 +71,9 @@ func (o owner) Wake(_ context.Context, s ear.Subject) error {
 func (o owner) recall(ctx context.Context, s ear.Subject, by gate.Trigger) (ear.Subject, error) {
 	o.judging.Lock()
 	defer o.judging.Unlock()
-	asked, former := recall.Asked{Issue: s.Issue, By: by}, o.sessions.of(s.Issue)
+	asked, former := recall.Asked{Issue: s.Issue, By: by, Of: s.Of}, o.sessions.of(s.Issue)
 	if former != nil {
-		state := former.state.Load()
-		asked.Here = orchestrator.PublicID(state.SessionID, state.Identity)
-		asked.Newer = former.overtaken
+		asked.Here, asked.Newer = former.public(), former.overtaken
 	}
 	dir, held, err := o.recaller().Session(ctx, asked)
 	var taken *claim.TakenError

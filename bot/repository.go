@@ -21,6 +21,7 @@ import (
 	"github.com/agentmux/agentmux/bot/journal"
 	"github.com/agentmux/agentmux/bot/orphan"
 	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/bot/recall"
 	"github.com/agentmux/agentmux/bot/refusal"
 	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/bot/tenure"
@@ -48,8 +49,9 @@ type repository struct {
 	refusals *refusal.Teller
 	keeper   *upkeep.Upkeep
 	sessions *sessions
-	met      *due.Set    // issues whose reading is due
-	pulls    *due.Set    // pull requests of sessions whose reading is due
+	met      *due.Set // issues whose reading is due
+	pulls    *due.Set // pull requests of sessions whose reading is due
+	others   recall.Pulls
 	swept    atomic.Bool // a sweep finds its requests
 	asked    bool        // configuration or command line name it
 	fetch    sync.Mutex  // one fetch at a time
@@ -81,7 +83,7 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 	if r.own, err = act.Client.Viewer(ctx); err != nil {
 		return nil, err
 	}
-	r.server = request.Server{Client: act.Client, Own: r.own}
+	r.server, r.others.GitHub = request.Server{Client: act.Client, Own: r.own}, act.Client
 	o := b.Host
 	o.GitHub, o.Token, o.Server, o.Away = act.Client, act.Token, act.Server, act.Away
 	if r.host, err = host.New(o); err != nil {

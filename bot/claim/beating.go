@@ -174,7 +174,7 @@ func (d *Remote) renew(ctx context.Context) error {
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	if err := d.pace.Wait(ctx, Normal); err != nil {
+	if err := d.pace.Wait(ctx, Claiming); err != nil {
 		return err
 	}
 	leave, err := d.server.enter(ctx)

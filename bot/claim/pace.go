@@ -8,6 +8,7 @@ import (
 
 const (
 	paceLimit  = 6 // pushes
+	otherLimit = 4 // of these, for what is not a claim: the end of one session and the claim of the next have room
 	spareLimit = 3 // of these, for what a later push does as well: a claim, its beat and its end have room
 	paceWindow = time.Minute
 )
@@ -16,13 +17,22 @@ const (
 type Urgency int
 
 const (
-	Urgent Urgency = iota // a beat that is overdue: without it the claims count as silent soon
-	Normal                // claims, and pushes that people wait for
-	Low                   // beats
+	Urgent   Urgency = iota // a beat that is overdue: without it the claims count as silent soon
+	Claiming                // claims: made, changed, taken over, released. People wait for them
+	Normal                  // the last checkpoint of a session
+	Low                     // beats
 )
 
-// Pace lets six pushes a minute to one repository pass, the most urgent first. It is safe for
-// concurrent use.
+// limit returns how many pushes there may be in a minute whose last one is of this urgency.
+func (u Urgency) limit() int {
+	if u > Claiming {
+		return otherLimit
+	}
+	return paceLimit
+}
+
+// Pace lets six pushes a minute to one repository pass, the most urgent first. The last two of a
+// minute are kept for claims and for beats that are overdue. It is safe for concurrent use.
 type Pace struct {
 	clock Clock
 
@@ -48,7 +58,7 @@ func (p *Pace) Wait(ctx context.Context, u Urgency) error {
 		p.changed = make(chan struct{})
 	}()
 	for {
-		full := p.full()
+		full := p.full(u.limit())
 		if full <= 0 && !p.behind(u) {
 			p.sent = append(p.sent, p.clock.Running())
 			return nil
@@ -77,23 +87,23 @@ func (p *Pace) Wait(ctx context.Context, u Urgency) error {
 func (p *Pace) Spare() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.full() > 0 || len(p.sent) >= spareLimit || p.behind(Low+1) {
+	if p.full(spareLimit) > 0 || p.behind(Low+1) {
 		return false
 	}
 	p.sent = append(p.sent, p.clock.Running())
 	return true
 }
 
-// full is how long no push may pass.
-func (p *Pace) full() time.Duration {
+// full returns how long no push may pass that may be the last of limit pushes in a minute.
+func (p *Pace) full(limit int) time.Duration {
 	now := p.clock.Running()
 	for len(p.sent) > 0 && now-p.sent[0] >= paceWindow {
 		p.sent = p.sent[1:]
 	}
-	if len(p.sent) < paceLimit {
+	if len(p.sent) < limit {
 		return 0
 	}
-	return p.sent[0] + paceWindow - now
+	return p.sent[len(p.sent)-limit] + paceWindow - now
 }
 
 // behind reports whether something more urgent waits.

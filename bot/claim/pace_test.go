@@ -16,7 +16,7 @@ func TestSixPushesPassInAMinute(t *testing.T) {
 		p, start := claim.NewPace(claim.Clock{}), time.Now()
 		var passed []time.Duration
 		for range 15 {
-			if err := p.Wait(t.Context(), claim.Low); err != nil {
+			if err := p.Wait(t.Context(), claim.Claiming); err != nil {
 				t.Fatal(err)
 			}
 			passed = append(passed, time.Since(start))
@@ -36,13 +36,13 @@ func TestTheMostUrgentPassesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := claim.NewPace(claim.Clock{})
 		for range 6 {
-			if err := p.Wait(t.Context(), claim.Low); err != nil {
+			if err := p.Wait(t.Context(), claim.Claiming); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second)
 		}
-		order := make(chan claim.Urgency, 6)
-		for _, u := range []claim.Urgency{claim.Low, claim.Normal, claim.Low, claim.Urgent, claim.Normal, claim.Urgent} {
+		order := make(chan claim.Urgency, 8)
+		for _, u := range []claim.Urgency{claim.Low, claim.Claiming, claim.Normal, claim.Low, claim.Urgent, claim.Claiming, claim.Normal, claim.Urgent} {
 			go func() {
 				if err := p.Wait(t.Context(), u); err != nil {
 					t.Error(err)
@@ -52,7 +52,7 @@ func TestTheMostUrgentPassesFirst(t *testing.T) {
 		}
 		synctest.Wait()
 		var got []claim.Urgency
-		for range 6 {
+		for range 8 {
 			got = append(got, <-order)
 		}
 		if !slices.IsSorted(got) {
@@ -65,7 +65,7 @@ func TestAPushThatIsGivenUpMakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := claim.NewPace(claim.Clock{})
 		for range 6 {
-			if err := p.Wait(t.Context(), claim.Low); err != nil {
+			if err := p.Wait(t.Context(), claim.Claiming); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -113,16 +113,80 @@ func TestCheckpointsLeaveRoomForClaims(t *testing.T) {
 			t.Errorf("%d checkpoints passed", passed)
 		}
 		for range 3 {
-			if err := p.Wait(t.Context(), claim.Low); err != nil {
+			if err := p.Wait(t.Context(), claim.Claiming); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if time.Since(start) != 0 {
-			t.Errorf("a claim, a beat and a release waited %v", time.Since(start))
+			t.Errorf("three claims waited %v", time.Since(start))
 		}
 		time.Sleep(time.Minute)
 		if !p.Spare() {
 			t.Error("no checkpoint passes a minute later")
 		}
 	})
+}
+
+// However much else wants to be pushed, the end of a session and the claim of the next one do not wait:
+// checkpoints and beats have four pushes of a minute.
+func TestTheLastPushesOfAMinuteAreForClaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, start := claim.NewPace(claim.Clock{}), time.Now()
+		others := make(chan time.Duration, 9)
+		for range cap(others) {
+			go func() {
+				if err := p.Wait(t.Context(), claim.Normal); err != nil {
+					t.Error(err)
+				}
+				others <- time.Since(start)
+			}()
+		}
+		synctest.Wait()
+		if n := len(others); n != 4 {
+			t.Errorf("%d other pushes passed", n)
+		}
+		for _, want := range []time.Duration{0, 0, time.Minute} {
+			if err := p.Wait(t.Context(), claim.Claiming); err != nil || time.Since(start) != want {
+				t.Errorf("a claim passed after %v, want %v: %v", time.Since(start), want, err)
+			}
+		}
+		for range cap(others) {
+			if at := <-others; at > 3*time.Minute {
+				t.Errorf("another push waited %v", at)
+			}
+		}
+	})
+}
+
+// A session that ends with its last pushes is followed at once: these, and those of another session, leave
+// room for the end of its claim and for the claim of the next round.
+func TestTheNextRoundIsClaimedAtOnce(t *testing.T) {
+	for name, ends := range map[string]int{"one session ends": 1, "two sessions end": 2} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			h := w.host()
+			held := w.take(h, 12, claim.Running)
+			shared := held.(interface {
+				Pass(ctx context.Context, last bool) (bool, error)
+			})
+			for range 3 {
+				if _, err := shared.Pass(t.Context(), false); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range ends {
+				if pass, err := shared.Pass(t.Context(), true); !pass {
+					t.Fatal(err)
+				}
+			}
+			start := h.clock.since()
+			if err := held.Release(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			w.take(h, 12, claim.Running)
+			if d := h.clock.since() - start; d != 0 {
+				t.Errorf("the next round waited %v", d)
+			}
+		})
+	}
 }

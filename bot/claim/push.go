@@ -25,7 +25,7 @@ type swap struct {
 // error the place of the claim is not known.
 func (d *Remote) push(ctx context.Context, s swap) (at string, start instant, err error) {
 	for range pushTries {
-		if err := d.pace.Wait(ctx, Normal); err != nil {
+		if err := d.pace.Wait(ctx, Claiming); err != nil {
 			return "", start, err
 		}
 		var again bool

@@ -80,7 +80,11 @@ type debt struct {
 	due      time.Time
 	failures int
 	seen     bool // the receipt that the session has it was given
-	woken    time.Time
+
+	looked time.Time // when the issue of a session that does not read it was looked at last
+	found  Subject   // what it had then
+	wakes  int       // how often the session was run since that changed
+	woken  time.Time // and when last
 }
 
 // New makes an ear and sends nothing.

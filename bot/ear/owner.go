@@ -37,8 +37,12 @@ type Subject struct {
 	Ticket bool   // a request waits for its turn
 	Lost   bool   // a host that is gone left the issue and its session, and this one may take it
 	Dir    string // of the newest session on this machine; empty: there is none
-	Pull   int    // the pull request of the session; 0: none yet
-	Open   bool   // it is open
+	// Of is the session that a pull request is of, by its name on the server, if this machine does not know the pull
+	// request. Other: the one in Dir is another one.
+	Of    string
+	Other bool
+	Pull  int  // the pull request of the session; 0: none yet
+	Open  bool // it is open
 	// Since is when the session or the ticket was asked for, by the server. What was said before is
 	// not for it. Zero: not known.
 	Since time.Time

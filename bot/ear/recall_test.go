@@ -3,6 +3,7 @@ package ear_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -114,5 +115,57 @@ func TestGitHub76AJobLeavesACommandThatItsHostHas(t *testing.T) {
 	s.hear()
 	if _, judged := s.journal.Command(fmt.Sprint("comment/", id)); judged || !s.ear.Idle() || s.receipts(id) != "" {
 		t.Errorf("idle %v, judged %v, receipts %q", s.ear.Idle(), judged, s.receipts(id))
+	}
+}
+
+// A session that waits for a person and that another host took in between is run for a command of it at once, and
+// then ever more seldom: each run costs a claim. What changes on the issue counts at once.
+func TestASessionThatAnotherHostTookIsRunSeldom(t *testing.T) {
+	s := newScene(t)
+	s.start()
+	s.call("planner", "ask_human", map[string]any{"id": "q1", "question": "Which?"})
+	if err := s.sess.Release(); err != nil { // nothing runs it
+		t.Fatal(err)
+	}
+	s.comment("/agentmux answer q1 this", "wil")
+	s.poll()
+	runs := func(d time.Duration) (n int) {
+		before := len(s.asked)
+		for end := s.Now().Add(d); s.Now().Before(end); s.pass(5 * time.Second) {
+			s.ear.Step(t.Context())
+		}
+		return len(s.asked) - before
+	}
+	if n := runs(5 * time.Second); n != 1 {
+		t.Fatalf("%d runs at once", n)
+	}
+	if n := runs(time.Hour); n < 7 || n > 11 {
+		t.Errorf("%d runs in an hour in which nothing changed", n)
+	}
+	s.subject.Holder = "a_77_1"
+	if n := runs(time.Hour); n != 0 {
+		t.Errorf("%d runs while another host works on the issue", n)
+	}
+	s.subject.Holder = ""
+	if n := runs(35 * time.Second); n != 1 {
+		t.Errorf("%d runs after the other host had ended", n)
+	}
+}
+
+// What is said on the pull request of another session than this machine has of the issue is not for that one: it is
+// refused with the reason, unless the session of the pull request can be had.
+func TestACommandOnThePullRequestOfAnotherSession(t *testing.T) {
+	s := newScene(t)
+	s.start()
+	s.command("stop")
+	s.subject.Of, s.subject.Other = "20261122-100436-issue-12-say-two-fedcba9876543210", true
+	id := s.say("/agentmux changes say three", "wil")
+	if len(s.recalled) != 1 || len(s.commands()) > 0 || s.receipts(id) != "-1" || !strings.Contains(s.reason(fmt.Sprint("comment/", id)), "another session") {
+		t.Errorf("asked for %v, lines %q, receipts %q, %q", s.recalled, s.lines(), s.receipts(id), s.reason(fmt.Sprint("comment/", id)))
+	}
+	s.recalls = func() { s.subject.Other = false }
+	id = s.say("/agentmux resume", "wil")
+	if len(s.recalled) != 2 || s.st.Ended() || s.receipts(id) != "eyes +1" {
+		t.Errorf("asked for %v, outcome %q, receipts %q", s.recalled, s.st.Outcome, s.receipts(id))
 	}
 }

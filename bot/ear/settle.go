@@ -26,9 +26,10 @@ var errHeld = errors.New("held back")
 // errOpen says that it is not known yet what becomes of a command.
 var errOpen = errors.New("not known yet")
 
-// wakePause is how long a session that does not run may leave a command unread until its owner is
-// told again.
-const wakePause = 30 * time.Second
+// wakePause is how long a session that does not run may leave a command unread until its issue is looked at
+// again, and its owner told. While nothing changed there, that is doubled up to maxWakePause: another host has
+// taken the issue or the session, and each run of it costs a claim.
+const wakePause, maxWakePause = 30 * time.Second, 8 * time.Minute
 
 // settleAll does what is owed to the commands that were judged.
 func (e *Ear) settleAll(ctx context.Context) {
@@ -190,12 +191,25 @@ func (e *Ear) undelivered(dir string) (reason string, err error) {
 
 // unread has the owner run a session that has a command and no host.
 func (e *Ear) unread(ctx context.Context, c journal.Command, d *debt) error {
-	if now := e.o.Now(); !session.Running(c.Session) && now.Sub(d.woken) >= wakePause {
-		if err := e.wakeUp(ctx, c.Issue, c.Session); err != nil {
-			return err
-		}
-		d.woken = now
+	now := e.o.Now()
+	if session.Running(c.Session) || now.Sub(d.looked) < wakePause {
+		return errOpen
 	}
+	s, err := e.o.Owner.Find(ctx, c.Issue, false)
+	if err != nil {
+		return err
+	}
+	if d.looked = now; s != d.found {
+		d.found, d.wakes = s, 0
+	}
+	if s.Dir != c.Session || s.Holder != "" || d.wakes > 0 && now.Sub(d.woken) < min(wakePause<<min(d.wakes-1, 10), maxWakePause) {
+		return errOpen
+	}
+	if err := e.o.Owner.Wake(ctx, s); err != nil {
+		return err
+	}
+	d.woken = now
+	d.wakes++
 	return errOpen
 }
 

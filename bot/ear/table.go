@@ -9,6 +9,7 @@ const (
 	none   standing = "none"   // nothing was asked for, or what was is gone
 	ticket standing = "ticket" // it waits for its turn
 	lost   standing = "lost"   // its host is gone, and with it the session
+	other  standing = "other"  // it is the pull request of a session that is not the one of the issue here
 	live   standing = "live"   // running, paused, at a gate, or with an open question
 	parked standing = "parked"
 	failed standing = "failed" // or stopped
@@ -19,6 +20,8 @@ const (
 // standingOf tells what an issue is like. state is that of the session, nil without one.
 func standingOf(s Subject, state *orchestrator.State) standing {
 	switch {
+	case s.Other:
+		return other
 	case s.Ticket:
 		return ticket
 	case state == nil && s.Lost:
@@ -69,5 +72,6 @@ var whyNot = map[standing]string{
 	none:   "no session works on this issue",
 	ticket: "it waits for its turn: stop takes it out of the queue",
 	lost:   "the host of its session is gone: retry begins once more, stop ends it",
+	other:  "this pull request is of another session, which cannot be continued here: comment it on the issue",
 	done:   "its pull request is not open",
 }

@@ -51,6 +51,9 @@ type Recaller struct {
 type Asked struct {
 	Issue int
 	By    gate.Trigger
+	// Of is the session that the command is for, by its name on the server: that of the pull request it was written
+	// on. Empty = the one that the issue shows.
+	Of string
 	// Here is the session of the issue that this machine has, by its name on the server; empty: it has none.
 	Here string
 	// Newer reports whether Here went on elsewhere since it was here; nil: there is no session here.
@@ -87,7 +90,7 @@ func (r Recaller) Session(ctx context.Context, a Asked) (dir string, held claim.
 // named returns the session of the issue, by its name on the server, if it has to be brought here.
 func (r Recaller) named(ctx context.Context, a Asked, left *orphan.Request) (name string, err error) {
 	if left != nil {
-		if left.Saved {
+		if left.Saved && (a.Of == "" || a.Of == left.Seen.Claim.Session) {
 			name = left.Seen.Claim.Session
 		}
 		return name, nil
@@ -96,7 +99,7 @@ func (r Recaller) named(ctx context.Context, a Asked, left *orphan.Request) (nam
 	if err != nil || record.Issue.Closed {
 		return "", err
 	}
-	if name, err = r.shown(ctx, record); err != nil || name == "" {
+	if name, err = r.shown(ctx, record); err != nil || name == "" || a.Of != "" && name != a.Of {
 		return "", err
 	}
 	if name == a.Here {

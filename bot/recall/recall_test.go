@@ -96,7 +96,9 @@ func TestACommandBringsTheSessionThatTheIssueShows(t *testing.T) {
 		"the checkpoint is refused": {func(s *scene, _ *recall.Asked) {
 			s.comments, s.refused = []ghsync.Comment{shows(public, bot)}, "it is forged"
 		}, "", nil},
-		"the server is away": {func(s *scene, _ *recall.Asked) { s.comments, s.err = []ghsync.Comment{shows(public, bot)}, there }, "", there},
+		"the server is away":        {func(s *scene, _ *recall.Asked) { s.comments, s.err = []ghsync.Comment{shows(public, bot)}, there }, "", there},
+		"on its pull request":       {func(s *scene, a *recall.Asked) { s.comments, a.Of = []ghsync.Comment{shows(public, bot)}, public }, public, nil},
+		"on that of an earlier one": {func(s *scene, a *recall.Asked) { s.comments, a.Of = []ghsync.Comment{shows(newer, bot)}, public }, "", nil},
 		"here, and nowhere else": {func(s *scene, a *recall.Asked) {
 			s.comments = []ghsync.Comment{shows(public, bot)}
 			here(a, public, false)

@@ -219,4 +219,20 @@ func TestProtocolR7ChangesFromAnotherMachineGetToItsBranch(t *testing.T) {
 	if text, _ := repo.File(e.State.FeatureBranch, "a.txt"); text != "three\n" {
 		t.Errorf("a.txt holds %q", text)
 	}
+
+	// A bot, which never had that pull request, hears what is said there.
+	r.asked.Add(1) // a further round
+	third := r.elsewhere(rigOptions{playbook: strings.ReplaceAll(quickPlaybook, `"two\n"`, `"four\n"`), config: botConfig})
+	id := repo.Comment(repo.Pulls()[0].Number, "/agentmux changes say four", rigOwner)
+	b := third.background("bot")
+	third.eventually("the command has its receipt", func() bool {
+		return slices.Contains(third.reactions(rigRepo, repo.Pulls()[0].Number, id), rigBot+" +1")
+	}, b.out.String)
+	third.eventually("the change is on the branch", func() bool {
+		text, _ := repo.File(e.State.FeatureBranch, "a.txt")
+		return text == "four\n" && third.isDone(rigRepo, 1)
+	}, b.out.String)
+	if code := b.exit(syscall.SIGTERM); code != 0 || len(repo.Pulls()) != 1 || len(third.served(rigRepo)) != 1 {
+		t.Errorf("exit %d, %d pull requests, %d sessions\n%s", code, len(repo.Pulls()), len(third.served(rigRepo)), b.out.String())
+	}
 }

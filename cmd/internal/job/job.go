@@ -173,7 +173,7 @@ func (r *run) ofPull(ctx context.Context, c *config.Config, request *Request) er
 	if err != nil {
 		return err
 	}
-	if request.Issue, err = (ghsync.Intake{Client: act.Client}).IssueOfPull(ctx, request.Repo, request.Issue); err != nil {
+	if request.Issue, _, err = (ghsync.Intake{Client: act.Client}).IssueOfPull(ctx, request.Repo, request.Issue); err != nil {
 		return explain(err, request.Repo, act.Name)
 	}
 	return nil

@@ -1,0 +1,51 @@
+package recall
+
+import (
+	"context"
+	"sync"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
+)
+
+// maxPulls bounds how many pull requests are remembered. All are forgotten then.
+const maxPulls = 1000
+
+// Pull says what a pull request is of; the zero value: not of a session.
+type Pull struct {
+	Issue   int
+	Session string // by its name on the server
+}
+
+// Pulls finds out which session a pull request is of that this machine does not know. What it says of itself is
+// believed if it is of the program's account or of a branch of the repository, see [ghsync.Intake.IssueOfPull], and is
+// read once: a pull request stays of its session. It is safe for concurrent use.
+type Pulls struct {
+	GitHub *ghsync.Client
+
+	mu    sync.Mutex
+	known map[int]Pull
+}
+
+// Of returns what a pull request is of.
+func (p *Pulls) Of(ctx context.Context, repo ghsync.Repo, number int) (Pull, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if of, known := p.known[number]; known {
+		return of, nil
+	}
+	var of Pull
+	var err error
+	of.Issue, of.Session, err = ghsync.Intake{Client: p.GitHub}.IssueOfPull(ctx, repo, number)
+	if err != nil && !transport.IsNotFound(err) {
+		return Pull{}, err
+	}
+	if !isSession(of.Session) {
+		of = Pull{}
+	}
+	if p.known == nil || len(p.known) >= maxPulls {
+		p.known = map[int]Pull{}
+	}
+	p.known[number] = of
+	return of, nil
+}
