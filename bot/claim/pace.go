@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	paceLimit  = 6 // pushes
-	spareLimit = 3 // of these, for what a later push does as well: a claim, its beat and its end have room
-	paceWindow = time.Minute
+	paceLimit  = 6  // pushes
+	spareLimit = 3  // of these, for what a later push does as well: a claim, its beat and its end have room
+	paceWrites = 60 // in the time of so many writes to the server
 )
 
 // Urgency orders those who wait for the Pace.
@@ -21,20 +21,22 @@ const (
 	Low                   // beats
 )
 
-// Pace lets six pushes a minute to one repository pass, the most urgent first. It is safe for
-// concurrent use.
+// Pace lets six pushes a minute to one repository pass, if writes are a second apart, the most
+// urgent first. It is safe for concurrent use.
 type Pace struct {
-	clock Clock
+	clock  Clock
+	window time.Duration
 
 	mu      sync.Mutex
-	sent    []time.Duration // when those of the last minute passed, oldest first
+	sent    []time.Duration // when those of the window passed, oldest first
 	waiting [Low + 1]int
 	changed chan struct{} // closed when another one may pass
 }
 
-// NewPace returns the pace of a repository. All desks of it in this process share one.
-func NewPace(clock Clock) *Pace {
-	return &Pace{clock: clock.whole(), changed: make(chan struct{})}
+// NewPace returns the pace of a repository for a time between two writes to its server. Below zero
+// nothing waits.
+func NewPace(clock Clock, write time.Duration) *Pace {
+	return &Pace{clock: clock.whole(), window: paceWrites * write, changed: make(chan struct{})}
 }
 
 // Wait returns when one push may be made, or with the cause of the context's end.
@@ -87,13 +89,13 @@ func (p *Pace) Spare() bool {
 // full is how long no push may pass.
 func (p *Pace) full() time.Duration {
 	now := p.clock.Running()
-	for len(p.sent) > 0 && now-p.sent[0] >= paceWindow {
+	for len(p.sent) > 0 && now-p.sent[0] >= p.window {
 		p.sent = p.sent[1:]
 	}
 	if len(p.sent) < paceLimit {
 		return 0
 	}
-	return p.sent[0] + paceWindow - now
+	return p.sent[0] + p.window - now
 }
 
 // behind reports whether something more urgent waits.
