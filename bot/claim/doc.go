@@ -26,7 +26,8 @@
 //   - A host that was silent for longer than that renews its claims by compare-and-swap before it
 //     relies on a beat again: a host that saw the silence may be about to take them.
 //   - A claim with its beat, beats, and the branches and checkpoints of others never share a push.
-//     All wait for the Pace of the repository: six pushes a minute, the last two of them for claims.
+//     All wait for the Pace of the repository: six pushes in the time of sixty writes to the server, a
+//     minute, the last two of them for claims.
 //
 // A claim on the server outlives its process. The next one of the same host id finds it by
 // Leftovers and either adopts or releases it. A kill between a push and the note of it in

@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	paceLimit  = 6 // pushes
-	otherLimit = 4 // of these, for what is not a claim: the end of one session and the claim of the next have room
-	spareLimit = 3 // of these, for what a later push does as well: a claim, its beat and its end have room
-	paceWindow = time.Minute
+	paceLimit  = 6  // pushes
+	otherLimit = 4  // of these, for what is not a claim: the end of one session and the claim of the next have room
+	spareLimit = 3  // of these, for what a later push does as well: a claim, its beat and its end have room
+	paceWrites = 60 // in the time of so many writes to the server
 )
 
 // Urgency orders those who wait for the Pace.
@@ -23,7 +23,7 @@ const (
 	Low                     // beats
 )
 
-// limit returns how many pushes there may be in a minute whose last one is of this urgency.
+// limit returns how many pushes there may be in a window whose last one is of this urgency.
 func (u Urgency) limit() int {
 	if u > Claiming {
 		return otherLimit
@@ -31,20 +31,23 @@ func (u Urgency) limit() int {
 	return paceLimit
 }
 
-// Pace lets six pushes a minute to one repository pass, the most urgent first. The last two of a
-// minute are kept for claims and for beats that are overdue. It is safe for concurrent use.
+// Pace lets six pushes a minute to one repository pass, if writes are a second apart, the most
+// urgent first. The last two of them are kept for claims and for beats that are overdue. It is safe
+// for concurrent use.
 type Pace struct {
-	clock Clock
+	clock  Clock
+	window time.Duration
 
 	mu      sync.Mutex
-	sent    []time.Duration // when those of the last minute passed, oldest first
+	sent    []time.Duration // when those of the window passed, oldest first
 	waiting [Low + 1]int
 	changed chan struct{} // closed when another one may pass
 }
 
-// NewPace returns the pace of a repository. All desks of it in this process share one.
-func NewPace(clock Clock) *Pace {
-	return &Pace{clock: clock.whole(), changed: make(chan struct{})}
+// NewPace returns the pace of a repository for a time between two writes to its server. Below zero
+// nothing waits.
+func NewPace(clock Clock, write time.Duration) *Pace {
+	return &Pace{clock: clock.whole(), window: paceWrites * write, changed: make(chan struct{})}
 }
 
 // Wait returns when one push may be made, or with the cause of the context's end.
@@ -97,13 +100,13 @@ func (p *Pace) Spare() bool {
 // full returns how long no push may pass that may be the last of limit pushes in a minute.
 func (p *Pace) full(limit int) time.Duration {
 	now := p.clock.Running()
-	for len(p.sent) > 0 && now-p.sent[0] >= paceWindow {
+	for len(p.sent) > 0 && now-p.sent[0] >= p.window {
 		p.sent = p.sent[1:]
 	}
 	if len(p.sent) < limit {
 		return 0
 	}
-	return p.sent[len(p.sent)-limit] + paceWindow - now
+	return p.sent[len(p.sent)-limit] + p.window - now
 }
 
 // behind reports whether something more urgent waits.

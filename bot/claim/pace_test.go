@@ -13,7 +13,7 @@ import (
 
 func TestSixPushesPassInAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, start := claim.NewPace(claim.Clock{}), time.Now()
+		p, start := claim.NewPace(claim.Clock{}, time.Second), time.Now()
 		var passed []time.Duration
 		for range 15 {
 			if err := p.Wait(t.Context(), claim.Claiming); err != nil {
@@ -32,9 +32,29 @@ func TestSixPushesPassInAMinute(t *testing.T) {
 	})
 }
 
+// The window is sixty times the interval between writes.
+func TestThePaceOfClaimsFollowsTheWriteInterval(t *testing.T) {
+	for write, want := range map[time.Duration]time.Duration{100 * time.Millisecond: 12 * time.Second, -1: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			p, start := claim.NewPace(claim.Clock{}, write), time.Now()
+			for range 15 {
+				if err := p.Wait(t.Context(), claim.Low); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if took := time.Since(start); took != want {
+				t.Errorf("writes every %v: 15 pushes in %v, want %v", write, took, want)
+			}
+			if spare := p.Spare(); spare != (write < 0) {
+				t.Errorf("writes every %v: room to spare: %t", write, spare)
+			}
+		})
+	}
+}
+
 func TestTheMostUrgentPassesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := claim.NewPace(claim.Clock{})
+		p := claim.NewPace(claim.Clock{}, time.Second)
 		for range 6 {
 			if err := p.Wait(t.Context(), claim.Claiming); err != nil {
 				t.Fatal(err)
@@ -63,7 +83,7 @@ func TestTheMostUrgentPassesFirst(t *testing.T) {
 
 func TestAPushThatIsGivenUpMakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := claim.NewPace(claim.Clock{})
+		p := claim.NewPace(claim.Clock{}, time.Second)
 		for range 6 {
 			if err := p.Wait(t.Context(), claim.Claiming); err != nil {
 				t.Fatal(err)
@@ -102,7 +122,7 @@ func TestADeskKeepsThePace(t *testing.T) {
 // What a later push does as well takes no more than half of a minute's pushes, and waits for none.
 func TestCheckpointsLeaveRoomForClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, start := claim.NewPace(claim.Clock{}), time.Now()
+		p, start := claim.NewPace(claim.Clock{}, time.Second), time.Now()
 		passed := 0
 		for range 10 {
 			if p.Spare() {
@@ -131,7 +151,7 @@ func TestCheckpointsLeaveRoomForClaims(t *testing.T) {
 // checkpoints and beats have four pushes of a minute.
 func TestTheLastPushesOfAMinuteAreForClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, start := claim.NewPace(claim.Clock{}), time.Now()
+		p, start := claim.NewPace(claim.Clock{}, time.Second), time.Now()
 		others := make(chan time.Duration, 9)
 		for range cap(others) {
 			go func() {

@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -33,8 +34,8 @@ type Options struct {
 	ReadRun func(ctx context.Context, run int64) (RunState, error)
 	Free    func() int // slots, for the beat; may be nil
 	Clock   Clock
-	Memory  *Memory // of hosts, between processes; nil: none
-	Pace    *Pace   // nil: one of its own
+	Memory  *Memory       // of hosts, between processes; nil: none
+	Write   time.Duration // from one write to the server to the next, for its Pace; 0: 1 s, below zero: none
 	Log     *slog.Logger
 }
 
@@ -66,11 +67,8 @@ var _ Desk = (*Remote)(nil)
 // NewRemote returns the desk of a host for a repository.
 func NewRemote(o Options) *Remote {
 	d := &Remote{
-		o: o, clock: o.Clock.whole(), pace: o.Pace, server: newServer(o.Repo, o.Store), list: newListing(o.RepoID), sights: newSights(),
+		o: o, clock: o.Clock.whole(), pace: NewPace(o.Clock, cmp.Or(o.Write, time.Second)), server: newServer(o.Repo, o.Store), list: newListing(o.RepoID), sights: newSights(),
 		held: map[int]*remoteHeld{}, taking: map[int]bool{}, changed: make(chan struct{}),
-	}
-	if d.pace == nil {
-		d.pace = NewPace(d.clock)
 	}
 	if o.Memory != nil {
 		d.sights.hosts = o.Memory.recall(d.clock.Running())

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/host"
@@ -21,9 +22,9 @@ type DeskSpec struct {
 	Host   claim.HostID
 	// OneSession: the host ends with its session, as that of a command does.
 	OneSession bool
-	SingleHost bool        // bot.single_host
-	Free       func() int  // slots; may be nil
-	Pace       *claim.Pace // nil: one of its own
+	SingleHost bool          // bot.single_host
+	Write      time.Duration // github.write_interval; 0: 1 s, below zero: none
+	Free       func() int    // slots; may be nil
 	Clock      claim.Clock
 	Log        *slog.Logger
 }
@@ -43,7 +44,7 @@ func OpenDesk(ctx context.Context, h *host.Host, spec DeskSpec) (claim.Desk, err
 	}
 	o := claim.Options{
 		Repo: repo, Store: store, RepoID: spec.RepoID, Host: spec.Host, OneSession: spec.OneSession,
-		Free: spec.Free, Pace: spec.Pace, Clock: spec.Clock, Log: spec.Log,
+		Write: spec.Write, Free: spec.Free, Clock: spec.Clock, Log: spec.Log,
 		ReadRun: func(ctx context.Context, run int64) (claim.RunState, error) {
 			return readRun(ctx, h.GitHub, spec.Repo, run)
 		},

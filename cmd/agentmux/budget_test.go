@@ -39,11 +39,11 @@ func reference(tb testing.TB, seconds string) *rig {
 
 // unhurried is longer than the pause between two edits of the status, so that every state
 // of the session is shown.
-const unhurried = "9"
+const unhurried = "1"
 
 func TestGitHub71ReferenceSessionStaysInBudget(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes a minute")
+		t.Skip("takes ten seconds")
 	}
 	t.Parallel()
 	r := reference(t, unhurried)

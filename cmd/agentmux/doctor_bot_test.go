@@ -124,7 +124,7 @@ func TestDoctorProbesTheAppOfEachRepository(t *testing.T) {
 	app := r.github.AddApp(fakehub.AppSpec{Slug: "helper", Permissions: perms, Repos: []string{gears}})
 	key := filepath.Join(r.dir, "key.pem")
 	r.write(key, string(app.Key))
-	r.write(r.ownConfig(), r.read(r.ownConfig())+fmt.Sprintf("github: {auth: app, app: {client_id: %s, key_file: %q}}\n", app.ClientID, key))
+	r.write(r.ownConfig(), withGitHub(r.read(r.ownConfig()), fmt.Sprintf("auth: app, app: {client_id: %s, key_file: %q}", app.ClientID, key)))
 	rows := r.probed(3, "--repo", gears, "--repo", rigRepo)
 	says(t, rows["account"], doctor.OK, "as helper[bot]")
 	says(t, about(rows["permissions"], gears), doctor.Warning, "statuses: write is missing", "accept it where the App is installed")

@@ -74,7 +74,7 @@ func TestGitHub70DoctorNamesEachMissingPermission(t *testing.T) {
 		app := r.github.AddApp(fakehub.AppSpec{Slug: "without-" + missing, Permissions: perms, Repos: []string{rigRepo}})
 		key := filepath.Join(r.dir, missing+".pem")
 		r.write(key, string(app.Key))
-		r.write(config, plain+fmt.Sprintf("github: {auth: app, app: {client_id: %s, key_file: %q, installation_id: %d}}\n", app.ClientID, key, app.InstallationID))
+		r.write(config, withGitHub(plain, fmt.Sprintf("auth: app, app: {client_id: %s, key_file: %q, installation_id: %d}", app.ClientID, key, app.InstallationID)))
 		rows := r.probed(want.code)
 		says(t, rows["permissions"], want.state, want.words...)
 		says(t, rows["account"], doctor.OK, "as "+app.Login)

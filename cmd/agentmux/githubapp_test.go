@@ -18,7 +18,7 @@ func (r *rig) useApp(permissions map[string]string) (app fakehub.App, keyFile st
 	keyFile = filepath.Join(r.dir, "app.pem")
 	r.write(keyFile, string(app.Key))
 	file := filepath.Join(r.dir, "home", ".config", "agentmux", "config.yaml")
-	r.write(file, r.read(file)+fmt.Sprintf("github: {auth: app, app: {client_id: %s, key_file: %q}}\n", app.ClientID, keyFile))
+	r.write(file, withGitHub(r.read(file), fmt.Sprintf("auth: app, app: {client_id: %s, key_file: %q}", app.ClientID, keyFile)))
 	r.setEnv("AGENTMUX_GITHUB_TOKEN", "")
 	return app, keyFile
 }

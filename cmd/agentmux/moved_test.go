@@ -186,7 +186,7 @@ func TestProtocolR7ABotContinuesASessionOfAnother(t *testing.T) {
 	o.playbook = laterPlaybook
 	other := r.elsewhere(o)
 	b = other.background("bot")
-	other.eventually("the request is carried out", func() bool { return other.isDone(rigRepo, 1) }, b.out.String)
+	other.eventually("the request is carried out", func() bool { return other.isDone(rigRepo, 1) && len(other.claims()) == 0 }, b.out.String)
 	if code := b.exit(syscall.SIGTERM); code != 0 {
 		t.Errorf("exit %d\n%s", code, b.out.String())
 	}

@@ -133,6 +133,18 @@ func (r *rig) startGitHub(o rigOptions) {
 	r.github.Repo(rigRepo).AddIssue(issue)
 }
 
+// pace is that of the writes of a rig, and by multiples of it that of what it shows: a tenth of
+// what GitHub itself asks for.
+const pace = "write_interval: 100ms"
+
+// withGitHub returns a configuration with one more setting of its section about GitHub.
+func withGitHub(config, setting string) string {
+	if strings.Contains("\n"+config, "\ngithub: {") {
+		return strings.Replace(config, "github: {", "github: {"+setting+", ", 1)
+	}
+	return config + "github: {" + setting + "}\n"
+}
+
 func (r *rig) makeHome(o rigOptions) {
 	r.t.Helper()
 	home := filepath.Join(r.dir, "home")
@@ -140,12 +152,16 @@ func (r *rig) makeHome(o rigOptions) {
 	if o.playbook == "" {
 		o.playbook = plainPlaybook
 	}
+	config := o.config
+	if !strings.Contains(config, "write_interval:") {
+		config = withGitHub(config, pace)
+	}
 	r.write(playbook, o.playbook)
 	r.write(filepath.Join(home, ".config", "agentmux", "config.yaml"), fmt.Sprintf(`version: 2
 defaults: {provider: script}
 providers:
   script: {interactive_args: [%[1]q, --fast], headless_args: [%[1]q, --fast]}
-%[2]s`, playbook, o.config))
+%[2]s`, playbook, config))
 	r.write(filepath.Join(home, ".gitconfig"), "[user]\n\tname = Mia\n\temail = mia@example.com\n")
 	panes, err := inPanes()
 	if err != nil {

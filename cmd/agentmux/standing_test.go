@@ -25,7 +25,7 @@ func TestAnArchivedRepositoryIsNamedBeforeTheRun(t *testing.T) {
 		t.Errorf("sessions %+v", all)
 	}
 	file := r.dir + "/home/.config/agentmux/config.yaml"
-	r.write(file, r.read(file)+"github: {push: false}\n")
+	r.write(file, withGitHub(r.read(file), "push: false"))
 	r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
 	r.git(r.clone, "rev-parse", "--verify", r.session().State.FeatureBranch)
 	if log := r.github.Log(); len(log) != 0 {

@@ -152,7 +152,7 @@ func issuesOfAgents(sess *session.Session, state *orchestrator.State, err error)
 
 func openDesk(ctx context.Context, s *site.Site, of claimedIssue, id claim.HostID) (claim.Desk, error) {
 	desk, err := tenure.OpenDesk(ctx, s.Host, tenure.DeskSpec{
-		Repo: of.repo, RepoID: of.id, Host: id, OneSession: true, SingleHost: s.Config.Bot.SingleHost, Log: s.Host.Log,
+		Repo: of.repo, RepoID: of.id, Host: id, OneSession: true, SingleHost: s.Config.Bot.SingleHost, Write: s.Config.GitHub.WriteEvery(), Log: s.Host.Log,
 	})
 	if err == nil && of.shared {
 		desk = bundle.Desk{Desk: desk, Issues: of.numbers()}

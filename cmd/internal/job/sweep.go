@@ -45,7 +45,9 @@ func (r *run) sweep(ctx context.Context, c *config.Config, of Request, result *R
 	if err := labelled(ctx, act.Client, of.Repo, c.Bot.Label, asked); err != nil {
 		return explain(err, of.Repo, act.Name)
 	}
-	desk, err := tenure.OpenDesk(ctx, h, tenure.DeskSpec{Repo: of.Repo, RepoID: repo.ID, Host: id, SingleHost: c.Bot.SingleHost, Log: h.Log})
+	desk, err := tenure.OpenDesk(ctx, h, tenure.DeskSpec{
+		Repo: of.Repo, RepoID: repo.ID, Host: id, SingleHost: c.Bot.SingleHost, Write: c.GitHub.WriteEvery(), Log: h.Log,
+	})
 	if err != nil {
 		return err
 	}

@@ -89,45 +89,90 @@ func programInFront(pid int) (bool, error) {
 	return err == nil && program.parent == pid, err
 }
 
+// ids returns those of all processes.
+func ids() []int {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	pids := make([]int, 0, len(names))
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
 // each calls f for every process. It leaves out those that end meanwhile.
 func each(f func(pid int, s procStat)) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
+	for _, pid := range ids() {
 		if s, err := readStat(pid); err == nil && s.state != "Z" && s.state != "X" {
 			f(pid, s)
 		}
 	}
 }
 
-// marked finds the processes whose environment has the mark of a launch.
+// marked finds the processes whose environment has the mark of a launch. Most have not, and of
+// those it reads nothing else.
 func marked(mark string) []Process {
 	var found []Process
-	own := os.Getpid()
-	each(func(pid int, s procStat) {
-		if pid != own && carries(pid, mark) {
-			found = append(found, Process{pid, s.start})
+	own, a := os.Getpid(), search{mark: mark}
+	for _, pid := range ids() {
+		if pid == own || !a.carries(pid) {
+			continue
 		}
-	})
+		// Once more after the start time: a later process with the same id has another.
+		if start, err := startTime(pid); err == nil && a.carries(pid) {
+			found = append(found, Process{pid, start})
+		}
+	}
 	return found
 }
 
-// carries reports whether a process has the mark of a launch. The answer is false for a
-// process of another user and for one that has ended.
-func carries(pid int, mark string) bool {
-	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+// search looks for the mark of a launch in one process after the other.
+type search struct {
+	mark string
+	buf  []byte
+}
+
+// carries reports whether a process has the mark. The answer is false for a process of another
+// user and for one that has ended.
+func (a *search) carries(pid int) bool {
+	// Without package os, which would ask the poller about each of them.
+	fd, err := syscall.Open("/proc/"+strconv.Itoa(pid)+"/environ", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return false
 	}
-	want := []byte(MarkName + "=" + mark)
+	defer func() { _ = syscall.Close(fd) }()
+	if a.buf == nil {
+		a.buf = make([]byte, 16<<10)
+	}
+	length := 0
+	for {
+		n, err := syscall.Read(fd, a.buf[length:])
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil {
+			return false
+		}
+		if n == 0 {
+			break
+		}
+		if length += n; length == len(a.buf) {
+			a.buf = append(a.buf, make([]byte, len(a.buf))...)
+		}
+	}
+	want := MarkName + "=" + a.mark
+	env := a.buf[:length]
+	if !bytes.Contains(env, []byte(want)) {
+		return false
+	}
 	for v := range bytes.SplitSeq(env, []byte{0}) {
-		if bytes.Equal(v, want) {
+		if string(v) == want {
 			return true
 		}
 	}
@@ -139,10 +184,11 @@ func carries(pid int, mark string) bool {
 func Belonging(root int, mark string) []Process {
 	children := map[int][]Process{}
 	var marked []Process
+	a := search{mark: mark}
 	each(func(pid int, s procStat) {
 		p := Process{pid, s.start}
 		children[s.parent] = append(children[s.parent], p)
-		if pid != root && carries(pid, mark) {
+		if pid != root && a.carries(pid) {
 			marked = append(marked, p)
 		}
 	})
