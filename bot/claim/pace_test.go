@@ -38,7 +38,7 @@ func TestThePaceOfClaimsFollowsTheWriteInterval(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p, start := claim.NewPace(claim.Clock{}, write), time.Now()
 			for range 15 {
-				if err := p.Wait(t.Context(), claim.Low); err != nil {
+				if err := p.Wait(t.Context(), claim.Claiming); err != nil {
 					t.Fatal(err)
 				}
 			}
