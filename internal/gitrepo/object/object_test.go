@@ -274,6 +274,31 @@ func TestDamagedPacksGiveNoOtherObject(t *testing.T) {
 	}
 }
 
+// A pack whose index has the places of two objects exchanged gives neither of them for the other.
+func TestAnIndexThatExchangesObjectsGivesNeither(t *testing.T) {
+	r := newRepository(t)
+	r.change()
+	person(t, r.dir, nil, "repack", "-q", "-a", "-d", "-f")
+	want, name := r.all(), r.pack()
+	index, err := os.ReadFile(name)
+	r.must(err)
+	const names = 8 + 256*4 // behind the header and the fan-out table; then come checksums, then places
+	places := names + len(want)*(20+4)
+	first, second := bytes.Clone(index[places:places+4]), index[places+4:places+8]
+	copy(index[places:], second)
+	copy(second, first)
+	r.must(os.Chmod(name, 0o644))
+	r.must(os.WriteFile(name, index, 0o644))
+	one := r.database().Reader()
+	defer one.Close()
+	for i := range 2 {
+		id := hex.EncodeToString(index[names+i*20:][:20])
+		if kind, data, err := one.Read(id, large); err == nil {
+			t.Errorf("%s is a %s of %d bytes", id, kind, len(data))
+		}
+	}
+}
+
 // What is written git takes for its own.
 func TestObjectsAreWrittenForGit(t *testing.T) {
 	r := newRepository(t)
