@@ -47,6 +47,7 @@ type mailRoom struct {
 	effects  map[string]bool // deliveries that were carried out, by the id of the effect
 	handed   []mailHandOver
 	deaths   int // of agents, that are still to come
+	dead     map[string]bool
 	killAt   int // commit at which the host dies; 0 = it lives
 	commits  int
 	hostEnds int
@@ -71,7 +72,7 @@ func newMailRoom(t *testing.T, deaths int) *mailRoom {
 	}
 	m := &mailRoom{
 		world: worldOf(t, s), random: rand.New(rand.NewPCG(1, 5)), writer: map[string]int{}, asks: map[string]message.Message{},
-		effects: map[string]bool{}, deaths: deaths,
+		effects: map[string]bool{}, deaths: deaths, dead: map[string]bool{},
 	}
 	m.play, m.fail = idle, m.handOver
 	return m
@@ -94,7 +95,7 @@ func (m *mailRoom) launch(key orchestrator.AgentKey) (found orchestrator.Launch)
 }
 
 // handOver carries out a delivery, once for each effect. The agent reads the message, and answers an ask;
-// or it forgets to; or it dies.
+// or it forgets to; or it is killed.
 func (m *mailRoom) handOver(e orchestrator.Effect) error {
 	if e.Type != orchestrator.EffDeliver {
 		return nil
@@ -110,6 +111,7 @@ func (m *mailRoom) handOver(e orchestrator.Effect) error {
 	switch chance := m.random.IntN(100); {
 	case first && m.deaths > 0 && chance < 8:
 		m.deaths--
+		m.dead[e.Args.Task] = true
 		m.pane(e.Args.Launch, func(r *orchestrator.AgentReport) { r.Condition, r.Signal = orchestrator.AgentDead, "killed" })
 		return nil
 	case first && chance >= 95:
@@ -163,6 +165,25 @@ func (m *mailRoom) write(from, n int) bool {
 		m.asks[file] = w
 	}
 	return true
+}
+
+// revive has the person start the agents again that were killed, once the session knows it.
+func (m *mailRoom) revive() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.dead) == 0 {
+		return
+	}
+	st := m.state()
+	for name := range m.dead {
+		switch {
+		case m.launch(orchestrator.KeyOf("build", name)) != "": // a new host has seen that it owes its part
+			delete(m.dead, name)
+		case st.Team[name].Marker != "":
+			m.command(fmt.Sprintf(`{"name":"retry","actor":"mia","source_id":"cli/%s-%d","args":{"role":%q}}`, name, st.Seq, name))
+			delete(m.dead, name)
+		}
+	}
 }
 
 // postFile is post, and returns the file.
@@ -234,6 +255,7 @@ func TestProtocolT9ManyMessagesWhileHostsAndAgentsAreKilled(t *testing.T) {
 					sent++
 				}
 			}
+			m.revive()
 			m.pass(500 * time.Millisecond)
 			if sent == n && m.hostEnds >= kills && m.quiet() {
 				break
@@ -255,7 +277,7 @@ func TestProtocolT9ManyMessagesWhileHostsAndAgentsAreKilled(t *testing.T) {
 // quiet reports whether every message was read and every ask has its answer.
 func (m *mailRoom) quiet() bool {
 	m.mu.Lock()
-	unread := len(m.writer) + len(m.asks)
+	unread := len(m.writer) + len(m.asks) + len(m.dead)
 	m.mu.Unlock()
 	if unread > 0 {
 		return false
@@ -283,6 +305,8 @@ func (m *mailRoom) check(st *orchestrator.State) {
 			if !strings.HasPrefix(d.Reason, "a circle of asks") {
 				m.t.Errorf("message %d failed: %+v", d.Seq, d)
 			}
+			refused[d.Seq] = true
+		case orchestrator.MsgExpiredRecord: // an ask to an agent that was killed
 			refused[d.Seq] = true
 		}
 	}

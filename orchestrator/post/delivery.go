@@ -63,7 +63,9 @@ func deliveries(key orchestrator.AgentKey) func(orchestrator.Effect) bool {
 // way to its launch stays: it may be there already, and would be given a second time.
 func (o *Office) DeliverQueued(key orchestrator.AgentKey) {
 	launch, toIt := o.State.Agents[key].Launch, deliveries(key)
-	o.Do.Drop(func(e orchestrator.Effect) bool { return toIt(e) && (e.Args.Launch != launch || e.NotBefore.After(o.Now.Time)) })
+	o.Do.Drop(func(e orchestrator.Effect) bool {
+		return toIt(e) && (e.Args.Launch != launch || e.NotBefore.After(o.Now.Time))
+	})
 	for _, m := range Waiting(o.Def, o.State, key) {
 		o.Do.Disarm(retryTimer(m.Seq))
 	}
