@@ -332,3 +332,35 @@ func (m *mailRoom) check(st *orchestrator.State) {
 		}
 	}
 }
+
+// What agents say they have read at one time shares a commit.
+func TestReadsShareACommit(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const n = 50
+		w := newTeamWorld(t)
+		commits := map[int64]bool{}
+		o := engine.Options{OnCommit: func(s *orchestrator.State) { commits[s.ToolCursor.Offset] = true }}
+		h := w.start(o)
+		w.until("at work", func(*orchestrator.State) bool { return len(w.launches()) == 2 })
+		for i := range n {
+			w.post("1.build.api.1", message.Message{
+				To: message.Address{Mesh: "shop", Agent: "page"}, From: message.Address{Mesh: "shop", Agent: "api"}, Type: message.Update,
+				Headline: fmt.Sprint(i), ID: fmt.Sprintf("api-%d", i),
+			})
+		}
+		st := w.until("given them", func(s *orchestrator.State) bool {
+			return len(s.Messages) == n && s.Messages[n-1].State == orchestrator.MessageDelivered
+		})
+		h.stop()
+		for _, m := range st.Messages {
+			w.submit("1.build.page.1", "msg_read", fmt.Sprintf(`{"file":%q}`, m.File))
+		}
+		clear(commits)
+		o.Start.Mode = orchestrator.StartResume
+		w.start(o)
+		w.until("told that they are read", func(s *orchestrator.State) bool { return !slices.ContainsFunc(s.Messages, post.Live) })
+		if len(commits) > 3 {
+			t.Errorf("%d commits for %d messages that were read", len(commits), n)
+		}
+	})
+}
