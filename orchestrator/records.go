@@ -349,7 +349,7 @@ type (
 	MsgDeliveredRecord MessageRecord
 	// MsgAckedRecord tells that an agent read a message.
 	MsgAckedRecord MessageRecord
-	// MsgExpiredRecord tells that a message came too late.
+	// MsgExpiredRecord tells that a message came too late, or was superseded.
 	MsgExpiredRecord MessageRecord
 	// MsgFailedRecord tells that a message was given up.
 	MsgFailedRecord MessageRecord

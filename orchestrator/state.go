@@ -362,6 +362,7 @@ type Message struct {
 	Again       bool     `json:"again,omitempty"`  // delivered once more because it was not acknowledged
 	Open        bool     `json:"open,omitempty"`   // an ask that waits for its answer
 	Passed      int      `json:"passed,omitempty"` // how often a later one was delivered before it
+	Batch       string   `json:"batch,omitempty"`  // it waits for the others of its batch, but not for long
 	Reason      Optional `json:"reason,omitempty"`
 }
 

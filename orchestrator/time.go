@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"time"
 )
 
@@ -47,11 +46,7 @@ func (t Time) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON takes any RFC 3339 time; anything else counts as missing.
 func (t *Time) UnmarshalJSON(b []byte) error {
 	*t = Time{}
-	s, err := strconv.Unquote(string(b)) // in nearly every case, and a state has many
-	if err != nil && json.Unmarshal(b, &s) != nil {
-		return nil
-	}
-	if parsed, err := time.Parse(time.RFC3339Nano, s); err == nil {
+	if parsed, err := time.Parse(`"`+time.RFC3339Nano+`"`, string(b)); err == nil {
 		*t = At(parsed)
 	}
 	return nil

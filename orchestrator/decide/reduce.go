@@ -3,6 +3,7 @@ package decide
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
@@ -152,14 +153,16 @@ func Join(first, then Step) Step {
 	return then
 }
 
-// Minor reports whether a step only tells of a line: it may share a commit with the next.
+// Minor reports whether a step only tells of a line, or that a message was read: it may share a commit
+// with the next.
 func (s Step) Minor() bool {
-	if len(s.Effects) > 0 || len(s.Blobs) > 0 || s.State.Ended() || s.State.Paused {
+	if len(s.Blobs) > 0 || s.State.Ended() || s.State.Paused ||
+		slices.ContainsFunc(s.Effects, func(e orchestrator.Effect) bool { return e.Type != orchestrator.EffDeliver }) {
 		return false
 	}
 	for _, e := range s.Events {
 		switch e.Type {
-		case orchestrator.EvInputCorrupt, orchestrator.EvInputUnknown, orchestrator.EvInputIgnored, orchestrator.EvAgentStatus:
+		case orchestrator.EvInputCorrupt, orchestrator.EvInputUnknown, orchestrator.EvInputIgnored, orchestrator.EvAgentStatus, orchestrator.EvMsgAcked:
 		default:
 			return false
 		}

@@ -47,6 +47,7 @@ type mailRoom struct {
 	effects  map[string]bool // deliveries that were carried out, by the id of the effect
 	handed   []mailHandOver
 	deaths   int // of agents, that are still to come
+	dead     map[string]bool
 	killAt   int // commit at which the host dies; 0 = it lives
 	commits  int
 	hostEnds int
@@ -71,7 +72,7 @@ func newMailRoom(t *testing.T, deaths int) *mailRoom {
 	}
 	m := &mailRoom{
 		world: worldOf(t, s), random: rand.New(rand.NewPCG(1, 5)), writer: map[string]int{}, asks: map[string]message.Message{},
-		effects: map[string]bool{}, deaths: deaths,
+		effects: map[string]bool{}, deaths: deaths, dead: map[string]bool{},
 	}
 	m.play, m.fail = idle, m.handOver
 	return m
@@ -94,7 +95,7 @@ func (m *mailRoom) launch(key orchestrator.AgentKey) (found orchestrator.Launch)
 }
 
 // handOver carries out a delivery, once for each effect. The agent reads the message, and answers an ask;
-// or it forgets to; or it dies.
+// or it forgets to; or it is killed.
 func (m *mailRoom) handOver(e orchestrator.Effect) error {
 	if e.Type != orchestrator.EffDeliver {
 		return nil
@@ -110,6 +111,7 @@ func (m *mailRoom) handOver(e orchestrator.Effect) error {
 	switch chance := m.random.IntN(100); {
 	case first && m.deaths > 0 && chance < 8:
 		m.deaths--
+		m.dead[e.Args.Task] = true
 		m.pane(e.Args.Launch, func(r *orchestrator.AgentReport) { r.Condition, r.Signal = orchestrator.AgentDead, "killed" })
 		return nil
 	case first && chance >= 95:
@@ -165,6 +167,25 @@ func (m *mailRoom) write(from, n int) bool {
 	return true
 }
 
+// revive has the person start the agents again that were killed, once the session knows it.
+func (m *mailRoom) revive() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.dead) == 0 {
+		return
+	}
+	st := m.state()
+	for name := range m.dead {
+		switch {
+		case m.launch(orchestrator.KeyOf("build", name)) != "": // a new host has seen that it owes its part
+			delete(m.dead, name)
+		case st.Team[name].Marker != "":
+			m.command(fmt.Sprintf(`{"name":"retry","actor":"mia","source_id":"cli/%s-%d","args":{"role":%q}}`, name, st.Seq, name))
+			delete(m.dead, name)
+		}
+	}
+}
+
 // postFile is post, and returns the file.
 func (m *mailRoom) postFile(launch orchestrator.Launch, w message.Message) string {
 	name, err := message.FileName(time.Now(), &w)
@@ -218,7 +239,7 @@ func TestProtocolT9ManyMessagesWhileHostsAndAgentsAreKilled(t *testing.T) {
 		life := func() int { return 1 + m.random.IntN(max(2, n/kills)) }
 		h = m.host(orchestrator.StartResume, life())
 		sent, of := 0, [correspondents]int{}
-		for range 2_000_000 / max(n, 1) {
+		for range 4000 + 2*n { // half a second each
 			select {
 			case <-h.done:
 				next := 0
@@ -234,6 +255,7 @@ func TestProtocolT9ManyMessagesWhileHostsAndAgentsAreKilled(t *testing.T) {
 					sent++
 				}
 			}
+			m.revive()
 			m.pass(500 * time.Millisecond)
 			if sent == n && m.hostEnds >= kills && m.quiet() {
 				break
@@ -255,7 +277,7 @@ func TestProtocolT9ManyMessagesWhileHostsAndAgentsAreKilled(t *testing.T) {
 // quiet reports whether every message was read and every ask has its answer.
 func (m *mailRoom) quiet() bool {
 	m.mu.Lock()
-	unread := len(m.writer) + len(m.asks)
+	unread := len(m.writer) + len(m.asks) + len(m.dead)
 	m.mu.Unlock()
 	if unread > 0 {
 		return false
@@ -284,6 +306,8 @@ func (m *mailRoom) check(st *orchestrator.State) {
 				m.t.Errorf("message %d failed: %+v", d.Seq, d)
 			}
 			refused[d.Seq] = true
+		case orchestrator.MsgExpiredRecord: // an ask to an agent that was killed
+			refused[d.Seq] = true
 		}
 	}
 	times, given := map[mailHandOver]int{}, map[int]bool{}
@@ -307,4 +331,36 @@ func (m *mailRoom) check(st *orchestrator.State) {
 			m.t.Errorf("message %d to %q was not given", seq, to[seq])
 		}
 	}
+}
+
+// What agents say they have read at one time shares a commit.
+func TestReadsShareACommit(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const n = 50
+		w := newTeamWorld(t)
+		commits := map[int64]bool{}
+		o := engine.Options{OnCommit: func(s *orchestrator.State) { commits[s.ToolCursor.Offset] = true }}
+		h := w.start(o)
+		w.until("at work", func(*orchestrator.State) bool { return len(w.launches()) == 2 })
+		for i := range n {
+			w.post("1.build.api.1", message.Message{
+				To: message.Address{Mesh: "shop", Agent: "page"}, From: message.Address{Mesh: "shop", Agent: "api"}, Type: message.Update,
+				Headline: fmt.Sprint(i), ID: fmt.Sprintf("api-%d", i),
+			})
+		}
+		st := w.until("given them", func(s *orchestrator.State) bool {
+			return len(s.Messages) == n && s.Messages[n-1].State == orchestrator.MessageDelivered
+		})
+		h.stop()
+		for _, m := range st.Messages {
+			w.submit("1.build.page.1", "msg_read", fmt.Sprintf(`{"file":%q}`, m.File))
+		}
+		clear(commits)
+		o.Start.Mode = orchestrator.StartResume
+		w.start(o)
+		w.until("told that they are read", func(s *orchestrator.State) bool { return !slices.ContainsFunc(s.Messages, post.Live) })
+		if len(commits) > 3 {
+			t.Errorf("%d commits for %d messages that were read", len(commits), n)
+		}
+	})
 }

@@ -46,12 +46,13 @@ func addressed(def *workflows.Definition, key orchestrator.AgentKey, address str
 }
 
 // Waiting returns the messages to an agent that were not delivered yet, in the order in which it
-// gets them. What waits until an ask of the agent is answered is not among them.
+// gets them. What waits until an ask of the agent is answered, or for the rest of a batch, is not among
+// them.
 func Waiting(def *workflows.Definition, s *orchestrator.State, key orchestrator.AgentKey) []orchestrator.Message {
 	var waiting []orchestrator.Message
 	asks := Asks(def, s, key)
 	for _, m := range s.Messages {
-		if m.State == orchestrator.MessageQueued && addressed(def, key, m.To) && !(asks && held(m)) {
+		if m.State == orchestrator.MessageQueued && addressed(def, key, m.To) && !(asks && held(m)) && !waitsForBatch(s, m) {
 			waiting = append(waiting, m)
 		}
 	}

@@ -20,7 +20,8 @@ func Sender(m orchestrator.Message) string {
 
 // takeClaimed queues a message whose file somebody laid there. Nothing proves who that was, so it is
 // delivered as of a claimed sender and does nothing else: it opens and closes no ask, is no question to
-// the person, and of what is wrong with it no agent is told.
+// the person, and of what is wrong with it no agent is told. Its batch and what it supersedes are by hand,
+// too.
 func (o *Office) takeClaimed(p orchestrator.Payload, l *message.Letter) {
 	w := &l.Message
 	m := orchestrator.Message{
@@ -43,7 +44,7 @@ func (o *Office) takeClaimed(p orchestrator.Payload, l *message.Letter) {
 		o.show(m)
 	default:
 		m.To = to
-		o.queue(m)
+		gather(o, m, w)
 		o.deliverNext(o.runningAt(to))
 	}
 }

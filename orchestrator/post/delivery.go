@@ -63,7 +63,9 @@ func deliveries(key orchestrator.AgentKey) func(orchestrator.Effect) bool {
 // way to its launch stays: it may be there already, and would be given a second time.
 func (o *Office) DeliverQueued(key orchestrator.AgentKey) {
 	launch, toIt := o.State.Agents[key].Launch, deliveries(key)
-	o.Do.Drop(func(e orchestrator.Effect) bool { return toIt(e) && (e.Args.Launch != launch || e.NotBefore.After(o.Now.Time)) })
+	o.Do.Drop(func(e orchestrator.Effect) bool {
+		return toIt(e) && (e.Args.Launch != launch || e.NotBefore.After(o.Now.Time))
+	})
 	for _, m := range Waiting(o.Def, o.State, key) {
 		o.Do.Disarm(retryTimer(m.Seq))
 	}
@@ -135,9 +137,14 @@ func (o *Office) Expire(seq string) {
 }
 
 func (o *Office) expire(m *orchestrator.Message, why string) {
-	m.State, m.Reason = orchestrator.MessageExpired, orchestrator.Optional(why)
+	end(o, m, orchestrator.MessageExpired, why)
+	o.deliverNext(o.runningAt(m.To))
+}
+
+// end ends a message that was not delivered and will not be.
+func end(o *Office, m *orchestrator.Message, state, why string) {
+	m.State, m.Reason = state, orchestrator.Optional(why)
 	o.Do.Disarm(retryTimer(m.Seq), expiryTimer(m.Seq))
 	o.Do.Drop(func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffDeliver && e.Args.Seq == m.Seq })
 	o.Do.Event(orchestrator.MsgExpiredRecord(record(*m)))
-	o.deliverNext(o.runningAt(m.To))
 }

@@ -200,7 +200,7 @@ func (p *parser) optional(name Name) {
 		m.ID = name.ID
 	}
 	m.InReplyTo = p.id("in-reply-to")
-	m.Replaces, _ = p.text("supersedes", p.warn)
+	m.Replaces = p.id("supersedes")
 	m.At, m.Deadline = p.time("timestamp"), p.time("deadline")
 	m.Priority = Normal
 	if priority, ok := p.text("priority", p.warn); ok && slices.Contains([]string{High, Normal, Low}, priority) {
@@ -264,7 +264,8 @@ func (p *parser) tags() {
 
 func (p *parser) batch() {
 	size, given := p.text("batch-size", p.warn)
-	batch, named := p.text("batch", p.warn)
+	batch := p.id("batch")
+	named := batch != ""
 	n, err := strconv.Atoi(size)
 	switch {
 	case !given && !named:

@@ -37,7 +37,8 @@ const hourForm = "2006-01-02T15:00Z"
 // unnamed is where messages are counted whose type or sender cannot be read.
 const unnamed = "unknown"
 
-func count(entries []folder.Entry) Counts {
+// Count counts messages.
+func Count(entries []folder.Entry) Counts {
 	c := Counts{Messages: len(entries), Types: map[string]int{}, States: map[string]int{}, Agents: map[string]AgentCount{}, Hours: map[string]int{}}
 	for _, e := range entries {
 		c.Types[cmp.Or(e.Message.Type, unnamed)]++
@@ -59,9 +60,9 @@ func count(entries []folder.Entry) Counts {
 
 func number(n int) console.Cell { return console.PlainCell(strconv.Itoa(n)) }
 
-// sent shows how many messages an agent sent. Those that it may not have sent are marked as in a
+// SentText shows how many messages an agent sent. Those that it may not have sent are marked as in a
 // listing.
-func sent(n AgentCount) string {
+func (n AgentCount) SentText() string {
 	switch {
 	case n.Claimed == 0:
 		return strconv.Itoa(n.Sent)
@@ -84,7 +85,7 @@ func Stats(ctx context.Context, a *site.Finder, o Options) error {
 	if err != nil {
 		return err
 	}
-	c := count(entries)
+	c := Count(entries)
 	if o.JSON {
 		return a.PrintJSON(c)
 	}
@@ -109,7 +110,7 @@ func Stats(ctx context.Context, a *site.Finder, o Options) error {
 	var rows [][]console.Cell
 	for _, agent := range slices.Sorted(maps.Keys(c.Agents)) {
 		n := c.Agents[agent]
-		rows = append(rows, []console.Cell{console.PlainCell(agent), console.PlainCell(sent(n)), number(n.Received)})
+		rows = append(rows, []console.Cell{console.PlainCell(agent), console.PlainCell(n.SentText()), number(n.Received)})
 	}
 	a.Print("")
 	p.Table([]string{"AGENT", "SENT", "RECEIVED"}, rows)

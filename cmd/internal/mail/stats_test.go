@@ -1,8 +1,9 @@
-package mail
+package mail_test
 
 import (
 	"testing"
 
+	"github.com/agentmux/agentmux/cmd/internal/mail"
 	"github.com/agentmux/agentmux/orchestrator/folder"
 	"github.com/agentmux/agentmux/workflows/message"
 )
@@ -12,9 +13,9 @@ func TestClaimedSendersAreMarkedInTheCounts(t *testing.T) {
 	from := func(agent string, claimed bool) folder.Entry {
 		return folder.Entry{Claimed: claimed, Message: message.Message{From: message.Address{Mesh: "shop", Agent: agent}}}
 	}
-	c := count([]folder.Entry{from("api", false), from("api", true), from("api", false), from("page", true), from("web", false)})
+	c := mail.Count([]folder.Entry{from("api", false), from("api", true), from("api", false), from("page", true), from("web", false)})
 	for agent, want := range map[string]string{"shop/api": "3 (1 claimed)", "shop/page": "1 (claimed)", "shop/web": "1"} {
-		if got := sent(c.Agents[agent]); got != want {
+		if got := c.Agents[agent].SentText(); got != want {
 			t.Errorf("%s sent %q, want %q", agent, got, want)
 		}
 	}
