@@ -10,6 +10,7 @@ const (
 	paceLimit  = 6  // pushes
 	otherLimit = 4  // of these, for what is not a claim: the end of one session and the claim of the next have room
 	spareLimit = 3  // of these, for what a later push does as well: a claim, its beat and its end have room
+	spareMost  = 2  // which are so many of them: a beat and the last checkpoint of a session have room, too
 	paceWrites = 60 // in the time of so many writes to the server
 )
 
@@ -40,6 +41,7 @@ type Pace struct {
 
 	mu      sync.Mutex
 	sent    []time.Duration // when those of the window passed, oldest first
+	spared  []time.Duration // those of Spare among them
 	waiting [Low + 1]int
 	changed chan struct{} // closed when another one may pass
 }
@@ -90,18 +92,21 @@ func (p *Pace) Wait(ctx context.Context, u Urgency) error {
 func (p *Pace) Spare() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.full(spareLimit) > 0 || p.behind(Low+1) {
+	if p.full(spareLimit) > 0 || len(p.spared) >= spareMost || p.behind(Low+1) {
 		return false
 	}
-	p.sent = append(p.sent, p.clock.Running())
+	now := p.clock.Running()
+	p.sent, p.spared = append(p.sent, now), append(p.spared, now)
 	return true
 }
 
 // full returns how long no push may pass that may be the last of limit pushes in a minute.
 func (p *Pace) full(limit int) time.Duration {
 	now := p.clock.Running()
-	for len(p.sent) > 0 && now-p.sent[0] >= p.window {
-		p.sent = p.sent[1:]
+	for _, list := range []*[]time.Duration{&p.sent, &p.spared} {
+		for len(*list) > 0 && now-(*list)[0] >= p.window {
+			*list = (*list)[1:]
+		}
 	}
 	if len(p.sent) < limit {
 		return 0

@@ -41,18 +41,24 @@ func Served(ctx context.Context, github *ghsync.Client, j *journal.Journal, t ti
 	}
 }
 
-// dropped reports whether own took the label of a request off, and no host has put a state label on since it was set.
+// dropped reports whether a host took the label of a request off because a label was set again beside its claim, and
+// no host has put a state label on since: own did, or another account than those that set the labels. What came before
+// the request is told by the order of the events, which are of whole seconds.
 func dropped(record ghsync.Record, t gate.Trigger, label string, own ghsync.Account) bool {
-	alone := false
+	alone, asked := false, []int64{} // who set a label since the request
 	for _, e := range record.Labels {
-		if e.At.Before(t.At) {
+		is := e.Added && gate.LabelTrigger(e) == t
+		if !is && len(asked) == 0 {
 			continue
 		}
-		if !e.Added && strings.EqualFold(e.Name, t.Name) {
-			alone = e.Actor.ID == own.ID
-		}
-		if e.Added && slices.ContainsFunc(ghsync.StateLabels(label), func(l ghsync.Label) bool { return strings.EqualFold(l.Name, e.Name) }) {
+		_, asks := ghsync.RequestLabel(e.Name, label)
+		switch {
+		case e.Added && asks:
+			asked = append(asked, e.Actor.ID)
+		case e.Added && slices.ContainsFunc(ghsync.StateLabels(label), func(l ghsync.Label) bool { return strings.EqualFold(l.Name, e.Name) }):
 			return false
+		case !e.Added && strings.EqualFold(e.Name, t.Name):
+			alone = e.Actor.ID == own.ID || len(asked) > 1 && !slices.Contains(asked, e.Actor.ID)
 		}
 	}
 	return alone

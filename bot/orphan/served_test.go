@@ -3,6 +3,7 @@ package orphan_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,24 +23,18 @@ import (
 // request served. What it decided before, and what it has from another host, has no label any more either.
 func TestGitHub36AServedRequestDoesNotBeginOnceMore(t *testing.T) {
 	w := newWorld(t)
-	client, err := ghsync.New(transport.Options{
-		APIURL: w.API(), GraphQLURL: w.GraphQL(), ServerURL: w.URL(), Pause: time.Millisecond,
-		Token:  transport.StaticToken(transport.ModeToken, redact.NewSecret(w.Token("bot")), transport.Addresses{API: w.API(), GraphQL: w.GraphQL(), Server: w.URL()}),
-		Limits: transport.Limits{WriteEvery: time.Nanosecond},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := clientOf(t, w.Server)
 	repo := w.Repo(widgets)
 	issue := repo.AddIssue(fakehub.IssueSpec{Title: "Say two", Author: "bot", Labels: []string{"agentmux:quick"}})
 	j, err := journal.Open(t.TempDir(), journal.Options{Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, err := gate.ParseTrigger(trigger)
+	record, err := client.Record(t.Context(), ghsync.Repo{Owner: "octo", Name: "widgets"}, issue)
 	if err != nil {
 		t.Fatal(err)
 	}
+	at := gate.LabelTrigger(record.Labels[0])
 	asked := ticket.Ticket{Repo: ghsync.Repo{Owner: "octo", Name: "widgets"}, Issue: issue, Trigger: at}
 	own := ghsync.Account{Login: "robo", ID: 4711}
 	is := func(what string, tk ticket.Ticket, want bool) {
@@ -51,8 +46,7 @@ func TestGitHub36AServedRequestDoesNotBeginOnceMore(t *testing.T) {
 	is("with its label", asked, false)
 	repo.Unlabel(issue, "agentmux:quick", "bot")
 	is("without its label", asked, true)
-	record, err := client.Record(t.Context(), asked.Repo, issue)
-	if err != nil {
+	if record, err = client.Record(t.Context(), asked.Repo, issue); err != nil {
 		t.Fatal(err)
 	}
 	own.ID = record.Labels[len(record.Labels)-1].Actor.ID
@@ -103,4 +97,75 @@ func TestARequestWhoseClaimWasGivenBackIsNotTaken(t *testing.T) {
 	if _, err := l.Take(t.Context(), want, nil); err != nil {
 		t.Errorf("asked for once more: %v", err)
 	}
+}
+
+// A host takes off a label that was set again beside the claim of another host. That one serves the request all the
+// same, also if the two have different accounts, and if all of it happened within a second. A label that was taken off
+// by who had set one was withdrawn.
+func TestARequestWhoseLabelAnotherAccountDroppedIsServedHere(t *testing.T) {
+	second := time.Date(2026, 11, 21, 10, 4, 31, 0, time.UTC)
+	server := fakehub.Start(t, fakehub.Options{
+		Now:   func() time.Time { return second },
+		Repos: []fakehub.RepoSpec{{Owner: "octo", Name: "widgets"}},
+		Users: []fakehub.UserSpec{{Login: "bot", Roles: map[string]fakehub.Role{widgets: fakehub.Write}}},
+	})
+	client := clientOf(t, server)
+	j, err := journal.Open(t.TempDir(), journal.Options{Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo := server.Repo(widgets)
+	const own, other, mia = "bot", "robo-2", "mia"
+	for _, login := range []string{other, mia} {
+		server.AddUser(fakehub.UserSpec{Login: login, Roles: map[string]fakehub.Role{widgets: fakehub.Write}})
+	}
+	for name, c := range map[string]struct {
+		events string // <account><+ or -><label>; the request is the first label that mia sets
+		served bool
+	}{
+		"set again, and dropped by another account":       {"mia+agentmux mia+agentmux:quick robo-2-agentmux:quick robo-2-agentmux", false},
+		"the same one set again":                          {"mia+agentmux mia-agentmux mia+agentmux robo-2-agentmux", false},
+		"dropped by this account":                         {"mia+agentmux bot-agentmux", false},
+		"dropped after an earlier session of that second": {"robo-2+agentmux:done mia+agentmux mia+agentmux:quick robo-2-agentmux:quick robo-2-agentmux", false},
+		"served by another account":                       {"mia+agentmux robo-2+agentmux:running robo-2-agentmux", true},
+		"set again, and served by another account":        {"mia+agentmux mia+agentmux:quick robo-2+agentmux:done robo-2-agentmux:quick robo-2-agentmux", true},
+		"withdrawn":               {"mia+agentmux mia-agentmux", true},
+		"set again and withdrawn": {"mia+agentmux mia+agentmux:quick mia-agentmux:quick mia-agentmux", true},
+		"taken off by another account, and set once": {"mia+agentmux robo-2-agentmux", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			issue := repo.AddIssue(fakehub.IssueSpec{Title: "Say two", Author: mia})
+			for _, e := range strings.Fields(c.events) {
+				who, label, added := strings.Cut(e, "+")
+				if added {
+					repo.Label(issue, label, who)
+					continue
+				}
+				i := strings.LastIndex(e, "-")
+				repo.Unlabel(issue, e[i+1:], e[:i])
+			}
+			asked := ticket.Ticket{
+				Repo: ghsync.Repo{Owner: "octo", Name: "widgets"}, Issue: issue,
+				Trigger: gate.Trigger{Kind: gate.Label, Name: "agentmux", At: second, ID: server.UserID(mia)},
+			}
+			served, err := orphan.Served(t.Context(), client, j, asked, "agentmux", ghsync.Account{Login: own, ID: server.UserID(own)})
+			if served != c.served || err != nil {
+				t.Errorf("served %t, %v", served, err)
+			}
+		})
+	}
+}
+
+// clientOf returns a client of the account bot that waits for nothing.
+func clientOf(t *testing.T, server *fakehub.Server) *ghsync.Client {
+	t.Helper()
+	client, err := ghsync.New(transport.Options{
+		APIURL: server.API(), GraphQLURL: server.GraphQL(), ServerURL: server.URL(), Pause: time.Millisecond,
+		Token:  transport.StaticToken(transport.ModeToken, redact.NewSecret(server.Token("bot")), transport.Addresses{API: server.API(), GraphQL: server.GraphQL(), Server: server.URL()}),
+		Limits: transport.Limits{WriteEvery: time.Nanosecond},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
 }

@@ -196,11 +196,12 @@ func (r *rig) said(b *background, issue int, text, last string) {
 	}, b.out.String)
 }
 
-// A session of the bot is steered by comments: paused, continued, stopped, and asked for once more.
+// A session of the bot is steered by comments: its plan approved, paused, continued, stopped, asked for once more, and
+// its agent told what it has to know.
 func TestBotHearsComments(t *testing.T) {
 	t.Parallel()
-	gate := filepath.Join(t.TempDir(), "go")
-	r := newRig(t, rigOptions{playbook: heldUntil(gate), unlabel: true, config: botConfig, github: fakehub.Options{
+	hears := strings.Replace(quickPlaybook, "      - write: {file: a.txt", "      - hear: keep the old flag\n      - write: {file: a.txt", 1)
+	r := newRig(t, rigOptions{playbook: hears, unlabel: true, config: botConfig + "approval: {plan: true}\ncheckpoint: {remote: false}\n", github: fakehub.Options{
 		Users: []fakehub.UserSpec{{Login: "stranger"}},
 	}})
 	repo := r.github.Repo(rigRepo)
@@ -212,7 +213,21 @@ func TestBotHearsComments(t *testing.T) {
 			return len(all) > i && all[i].State != nil && all[i].State.Ended()
 		}
 	}
-	r.eventually("the session runs", func() bool { return r.hasLabel(rigRepo, 1, "agentmux:running") }, b.out.String)
+	// approves approves the plan of the nth session, once the issue shows it.
+	approves := func(n int) {
+		r.eventually("the plan is shown", func() bool {
+			all := r.served(rigRepo)
+			return len(all) >= n && all[n-1].State != nil && slices.ContainsFunc(r.told(rigRepo, 1), func(body string) bool {
+				return strings.Contains(body, "`/agentmux approve`") && strings.Contains(body, "session="+all[n-1].State.SessionID)
+			})
+		}, b.out.String)
+		r.said(b, 1, "/agentmux approve", "+1")
+		r.eventually("the coder works", func() bool { return r.hasLabel(rigRepo, 1, "agentmux:running") }, b.out.String)
+		if s := r.served(rigRepo)[n-1].State; s.Gate != nil || s.Phase == "planning" {
+			t.Errorf("approved, and in %s with the gate %+v", s.Phase, s.Gate)
+		}
+	}
+	approves(1)
 	repo.Comment(1, "/agentmux stop", "stranger")
 	r.said(b, 1, "/agentmux pause", "+1")
 	if e := r.served(rigRepo)[0]; !e.State.Paused {
@@ -221,8 +236,9 @@ func TestBotHearsComments(t *testing.T) {
 	r.said(b, 1, "/agentmux resume", "+1")
 	r.said(b, 1, "/agentmux stop", "+1")
 	r.eventually("the session has ended", outcome(0), b.out.String)
-	r.write(gate, "")
 	r.said(b, 1, "/agentmux retry", "+1")
+	approves(2)
+	r.said(b, 1, "/agentmux say coder keep the old flag", "+1")
 	r.eventually("the next session is done", func() bool { return outcome(1)() && r.isDone(rigRepo, 1) }, b.out.String)
 	entries := r.served(rigRepo)
 	if first, second := entries[0].State, entries[1].State; first.Outcome != orchestrator.OutcomeCanceled || second.Outcome != orchestrator.OutcomeDone {

@@ -11,6 +11,7 @@ import (
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
+	"github.com/agentmux/agentmux/orchestrator"
 )
 
 // A request that waited in the queue of a machine that is gone is taken over by the next bot without a
@@ -118,5 +119,29 @@ func TestGitHub36ABotThatClaimsTooLateBeginsNothing(t *testing.T) {
 	}
 	if code := b.exit(syscall.SIGTERM); code != 0 {
 		t.Errorf("exit %d\n%s", code, b.out.String())
+	}
+}
+
+// A command whose claim is made only after another host has served the label that it found begins nothing.
+func TestGitHub36ACommandThatClaimsTooLateBeginsNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	repo, claimed := r.github.Repo(rigRepo), make(chan struct{})
+	r.github.Inject(fakehub.Fault{Route: "GIT push", Times: 1, Hold: claimed})
+	host := r.background(append([]string{"issue", "1"}, quickRun...)...)
+	r.eventually("the claim is on its way", func() bool { return r.github.Hits() > 0 }, host.out.String)
+	repo.Label(1, "agentmux:done", rigBot)
+	repo.Unlabel(1, "agentmux", rigBot)
+	close(claimed)
+	<-host.ended
+	e := r.session()
+	if code := host.cmd.ProcessState.ExitCode(); code != 4 || e.State.OutcomeReason != orchestrator.ReasonClaimLost || r.recorded(e, orchestrator.EvAgentStarted, "") {
+		t.Errorf("exit %d, %s for %s\n%s", code, e.State.Outcome, e.State.OutcomeReason, host.out.String())
+	}
+	if !strings.Contains(host.out.String(), "another host has served acme/widgets#1") {
+		t.Errorf("said: %s", host.out.String())
+	}
+	if left, told, pulls := r.ourRefs(), r.told(rigRepo, 1), repo.Pulls(); len(left) > 0 || len(told) > 0 || len(pulls) > 0 {
+		t.Errorf("left %q, comments %q, %d pull requests", left, told, len(pulls))
 	}
 }

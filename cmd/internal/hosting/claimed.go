@@ -40,6 +40,9 @@ func runClaimed(ctx context.Context, a *site.Finder, s *site.Site, spec host.Run
 			return nil, err
 		}
 		t.Run.Mirror.HostID = t.Host.String()
+		if !issue.shared {
+			t.Newer = unserved(s, issue, spec.Dir, t.Newer)
+		}
 		stop := keep(ctx, t.Desk)
 		defer stop()
 	}

@@ -121,8 +121,12 @@ func (l *listened) mayWrite(ctx context.Context) error {
 // Run runs the session and then gives the receipts that are owed, while the issue is claimed.
 func (l *listened) Run(ctx context.Context, spec host.RunSpec) (*orchestrator.State, error) {
 	s, err := l.host.Run(ctx, spec)
+	held := l.held.Load()
+	if held == nil { // it ends because another host has the issue
+		return s, err
+	}
 	select {
-	case <-(*l.held.Load()).Lost():
+	case <-(*held).Lost():
 		return s, err
 	default:
 	}
