@@ -69,7 +69,7 @@ func (r *committing) run(ctx context.Context, e orchestrator.Effect, s *orchestr
 		return orchestrator.Result{}, err
 	}
 	if files == 0 {
-		return orchestrator.Result{Empty: true}, nil
+		return orchestrator.Result{Empty: true, Tree: tree}, nil
 	}
 	message := r.CommitMessage(a.Message, s)
 	if tree, err = r.onTop(ctx, a, former, tree, message); err != nil || tree == "" {
