@@ -34,10 +34,7 @@ type Spec struct {
 // another work has or that git could not make, directories that are there. Branches that are there
 // and can be continued it returns with their commits, by agent. It changes nothing in the clone.
 func Check(ctx context.Context, spec Spec) (problems []string, tips map[string]string, err error) {
-	tips = map[string]string{}
-	if why := spec.workplaceFault(); why != "" {
-		problems = append(problems, "worktree_base: "+why)
-	}
+	problems, tips = Places(spec), map[string]string{}
 	for i := range spec.Team.Agents {
 		a := &spec.Team.Agents[i]
 		if unit := spec.Team.Session + "--" + a.Name; !session.ValidName(unit) {
@@ -55,12 +52,25 @@ func Check(ctx context.Context, spec Spec) (problems []string, tips map[string]s
 		} else if tip != "" {
 			tips[a.Name] = tip
 		}
-		dir := Place(spec.Project, spec.Team, a)
+	}
+	return problems, tips, nil
+}
+
+// Places says what lies where the workspaces of a run are to be made.
+func Places(spec Spec) (problems []string) {
+	if why := spec.workplaceFault(); why != "" {
+		problems = append(problems, "worktree_base: "+why)
+	}
+	for i := range spec.Team.Agents {
+		if spec.Team.Agents[i].Role == agents.RoleReview {
+			continue
+		}
+		dir := Place(spec.Project, spec.Team, &spec.Team.Agents[i])
 		if found := workspace.Occupied(dir); found != "" && !spec.vacates(dir) {
 			problems = append(problems, fmt.Sprintf("agents[%d].name: %s is there already; move it away, or choose another session, name or worktree_base", i, found))
 		}
 	}
-	return problems, tips, nil
+	return problems
 }
 
 // workplaceFault says why the workspaces cannot be made below worktree_base; "" if they can. A link on

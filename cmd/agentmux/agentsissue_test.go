@@ -25,7 +25,7 @@ const issuePlaybook = teamPlaybook + `  - role: build
 // is stacked on it. The issues are claimed for that time.
 func TestProtocolM5AgentsThatWorkForIssues(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, rigOptions{playbook: issuePlaybook, config: "sandbox: {unsafe_flags: true}\ngithub: {write_interval: 0s}\n"})
+	r := newRig(t, rigOptions{playbook: issuePlaybook, config: "sandbox: {unsafe_flags: true}\ngithub: {write_interval: 0s}\ncheckpoint: {remote: false}\n"})
 	hub := r.github.Repo(rigRepo)
 	second := hub.AddIssue(fakehub.IssueSpec{Title: "Greet the world", Body: "Say hello to <!-- hidden --> everybody.", Author: rigOwner})
 	third := hub.AddIssue(fakehub.IssueSpec{Title: "Break it", Body: "With an exit.", Author: rigOwner})
