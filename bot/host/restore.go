@@ -75,6 +75,11 @@ func (h Elsewhere) Restore(ctx context.Context, spec RestoreSpec) (dir string, e
 	}
 	return restore.Publish(restore.Spec{Project: root, From: f, Base: files, Agents: spec.Team.files(), Host: spec.Host, Attended: spec.Attended, Now: h.Now(), Prefix: spec.Config.GitHub.BranchPrefix, Note: func(s *orchestrator.State, dir string) error {
 		// This is known before anything of the session here is put aside.
+		if spec.Team != nil {
+			if err := roster.Reserve(h.register(), p, spec.Team.Agents, s.Identity); err != nil {
+				return err
+			}
+		}
 		for _, branch := range restore.Branches(s) {
 			if free, err := h.register().Reserve(p.Store.Dir(), branch, s.Identity); err != nil {
 				return err

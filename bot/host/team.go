@@ -115,8 +115,9 @@ func (r *runner) board(s *orchestrator.State) *notice.Board {
 
 // Team says which run of an agents file is restored.
 type Team struct {
-	Issues []int    // that its agents work for
-	Files  [][]byte // what its agents file may hold
+	Agents *agents.Team // as this machine has them
+	Issues []int        // that they work for
+	Files  [][]byte     // what its agents file may hold
 }
 
 func (t *Team) files() [][]byte {

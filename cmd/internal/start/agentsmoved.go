@@ -32,7 +32,7 @@ func movedHere(ctx context.Context, a *site.Finder, s *site.Site, of teamOf, for
 		return exit.Usage(fmt.Errorf("%s: it has no checkpoints", site.NotOnServer(of.project, s.Identity.Bases.Server)))
 	}
 	r := hosting.Restoring{Repo: of.project.Repo, Run: of.team.Session, Overtake: former != nil}
-	r.Team = &host.Team{Issues: issues, Files: frozenAs(of.team, host.MayActFreely(s.Host, s.Config))}
+	r.Team = &host.Team{Agents: of.team, Issues: issues, Files: frozenAs(of.team, host.MayActFreely(s.Host, s.Config))}
 	spec := roster.Spec{Project: of.project, Team: of.team}
 	if former != nil {
 		spec.Former = former.State
