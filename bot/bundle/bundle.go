@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
 )
@@ -34,11 +35,21 @@ func (d Desk) Take(ctx context.Context, want claim.Want) (claim.Held, error) {
 	})
 }
 
-// Steal is described at Desk. It takes the other issues as Take does.
+// Steal is described at Desk. What is claimed of the other issues for the same session is stolen, too; the rest is taken
+// as Take does.
 func (d Desk) Steal(ctx context.Context, from claim.Seen, want claim.Want) (claim.Held, error) {
+	all, err := d.Desk.Look(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return d.all(ctx, want, func(want claim.Want) (claim.Held, error) {
 		if want.Issue == from.Issue {
 			return d.Desk.Steal(ctx, from, want)
+		}
+		for _, seen := range all {
+			if seen.Issue == want.Issue && seen.Problem == nil && seen.Claim.Session == from.Claim.Session {
+				return d.Desk.Steal(ctx, seen, want)
+			}
 		}
 		return d.Desk.Take(ctx, want)
 	})
@@ -61,7 +72,40 @@ func (d Desk) all(ctx context.Context, want claim.Want, take func(claim.Want) (c
 		h.claims = append(h.claims, one)
 	}
 	h.watch()
+	if first, ok := h.claims[0].(passing); ok {
+		return &shared{h, first}, nil
+	}
 	return h, nil
+}
+
+// passing is what a claim that others see has beside the rest: the pace of its repository.
+type passing interface {
+	Pass(ctx context.Context, last bool) (bool, error)
+}
+
+// shared are claims that others see. The pace of one is that of all: they are of one repository.
+type shared struct {
+	*held
+	first passing
+}
+
+// spareEvery is how often the last push of a session asks for room.
+const spareEvery = time.Second
+
+// Pass is that of one claim, but the last push of a session, too, leaves room for the ends of the claims:
+// each of them is a push, and other hosts wait for them.
+func (s *shared) Pass(ctx context.Context, last bool) (bool, error) {
+	for {
+		pass, err := s.first.Pass(ctx, false)
+		if pass || err != nil || !last {
+			return pass, err
+		}
+		select {
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		case <-time.After(spareEvery):
+		}
+	}
 }
 
 // held are the claims of a session on several issues.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/bundle"
 	"github.com/agentmux/agentmux/bot/claim"
@@ -116,5 +118,89 @@ func TestAfterAKill(t *testing.T) {
 	<-all.Lost()
 	if err := all.Release(t.Context()); all.Holder() != "h_other" || !errors.As(err, new(*claim.LostError)) {
 		t.Errorf("held by %q, release %v", all.Holder(), err)
+	}
+}
+
+// passing is a claim that others see. There is room after some time.
+type passing struct {
+	*held
+	room time.Time
+}
+
+func (p passing) Pass(_ context.Context, last bool) (bool, error) {
+	return last || !time.Now().Before(p.room), nil
+}
+
+type seenByOthers struct{ *killed }
+
+func (d seenByOthers) Take(ctx context.Context, want claim.Want) (claim.Held, error) {
+	one, err := d.killed.Take(ctx, want)
+	return passing{one.(*held), time.Now().Add(30 * time.Second)}, err
+}
+
+// Claims that others see let checkpoints leave, as one such claim does, but the last one leaves room for
+// the ends of the claims. Locks of this machine let none leave.
+func TestClaimsThatOthersSeeLetCheckpointsLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &killed{held: map[int]*held{}}
+		type passes interface {
+			Pass(ctx context.Context, last bool) (bool, error)
+		}
+		take := func(desk claim.Desk) (shared passes, ok bool) {
+			all, err := bundle.Desk{Desk: desk, Issues: []int{3, 9}}.Take(t.Context(), want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = all.Release(context.Background()) })
+			shared, ok = all.(passes)
+			return shared, ok
+		}
+		if _, ok := take(d); ok {
+			t.Error("locks let checkpoints leave")
+		}
+		shared, ok := take(seenByOthers{d})
+		if !ok {
+			t.Fatal("no way for checkpoints")
+		}
+		if pass, err := shared.Pass(t.Context(), false); pass || err != nil {
+			t.Errorf("without room: %v, %v", pass, err)
+		}
+		short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		if pass, err := shared.Pass(short, true); pass || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the last one of a session that is stopped: %v, %v", pass, err)
+		}
+		began := time.Now()
+		if pass, err := shared.Pass(t.Context(), true); !pass || err != nil || time.Since(began) < 20*time.Second {
+			t.Errorf("the last one: %v, %v after %v", pass, err, time.Since(began))
+		}
+	})
+}
+
+// gone is a desk at which a host that is gone has claims.
+type gone struct {
+	*killed
+	seen   []claim.Seen
+	stolen []int
+}
+
+func (d *gone) Look(context.Context) ([]claim.Seen, error) { return d.seen, nil }
+
+func (d *gone) Steal(ctx context.Context, seen claim.Seen, want claim.Want) (claim.Held, error) {
+	d.stolen = append(d.stolen, seen.Issue)
+	return d.killed.Take(ctx, want)
+}
+
+// Of a session that is taken over each claim is, by whichever host it was held; that of another session is not.
+func TestClaimsAreTakenOverTogether(t *testing.T) {
+	of := func(issue int, session, host string) claim.Seen {
+		return claim.Seen{Issue: issue, Claim: claim.Claim{Session: session, Host: claim.HostID(host)}}
+	}
+	d := &gone{killed: &killed{held: map[int]*held{}}, seen: []claim.Seen{of(3, "s", "h_1"), of(5, "another", "h_1"), of(9, "s", "h_2")}}
+	if _, err := (bundle.Desk{Desk: d, Issues: []int{3, 5, 7, 9}}).Steal(t.Context(), d.seen[0], want); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(d.stolen, []int{3, 9}) || len(d.held) != 4 {
+		t.Errorf("stolen %v of %d", d.stolen, len(d.held))
 	}
 }

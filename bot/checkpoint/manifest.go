@@ -32,6 +32,7 @@ type Manifest struct {
 	Session string    `json:"session"` // the name it has on the server
 	Repo    string    `json:"repo"`    // owner/name; empty without a server
 	Issue   int       `json:"issue"`
+	Issues  []int     `json:"issues,omitempty"` // that agents of an agents file work for
 	Host    string    `json:"host"`
 	At      time.Time `json:"at"`
 	Record  int       `json:"record"` // the last one that it has

@@ -32,10 +32,13 @@ func (e *RefusedError) Error() string {
 type Wanted struct {
 	Session string                 // its name on the server, and
 	Issue   int                    // its issue, as the claim has them
+	Issues  []int                  // those of a run of an agents file, instead
 	Keeps   func(file string) bool // whether a session has a file of this path
 	// Within is the commit that has to have the one that the session started from in its history: what a
 	// commit configures is believed only of the base branch. Empty = any.
 	Within string
+	// Judge returns what must not be believed of the commits of agents. Nil for other sessions.
+	Judge func(ctx context.Context, base string, parents []string) ([]string, error)
 	// Of reports whether a name is that of the repository; nil = any.
 	Of func(ctx context.Context, repo string) (bool, error)
 }
@@ -43,9 +46,10 @@ type Wanted struct {
 // Fetched is a checkpoint whose names, sizes and digests are right.
 type Fetched struct {
 	Manifest
-	Commit, Parent string            // the parent brings the integrated work; empty if there is none
-	Session        map[string][]byte // the session's files, by their paths in it
-	Trees          map[string]string // what the workspaces held, by their names
+	Commit  string
+	Parents []string          // bring the integrated work, or that of agents
+	Session map[string][]byte // the session's files, by their paths in it
+	Trees   map[string]string // what the workspaces held, by their names
 }
 
 // Fetch fetches the checkpoint of a session from a server and verifies it. The error is ErrNone or
@@ -110,7 +114,10 @@ func (v *verification) all(ctx context.Context) error {
 	if m.Issue != v.Issue {
 		v.refuse("it is of the issue %d, not %d", m.Issue, v.Issue)
 	}
-	for _, step := range []func(context.Context) error{v.parents, v.project, v.names, v.files, v.work} {
+	if !slices.Equal(m.Issues, v.Issues) {
+		v.refuse("its agents work for the issues %d, not %d", m.Issues, v.Issues)
+	}
+	for _, step := range []func(context.Context) error{v.parents, v.project, v.judged, v.names, v.files, v.work} {
 		if err := step(ctx); err != nil || len(v.problems) > 0 {
 			return err
 		}
@@ -138,25 +145,45 @@ func (v *verification) project(ctx context.Context) error {
 }
 
 // parents verifies that the history is that of the session: the one parent, if there is one, descends
-// from the commit that the session started from.
+// from the commit that the session started from. An agent of an agents file may continue a branch that does not,
+// so its commits are judged; the state names each of them.
 func (v *verification) parents(ctx context.Context) error {
 	parents, err := gitrepo.Parents(ctx, v.store, v.out.Commit)
 	if err != nil {
 		return err
 	}
-	if len(parents) == 0 {
+	v.out.Parents = parents
+	switch {
+	case len(parents) == 0:
 		return nil
-	}
-	if v.out.Parent = parents[0]; len(parents) > 1 {
+	case len(v.Issues) > 0: // see judged
+		return nil
+	case len(parents) > 1:
 		v.refuse("it has %d parents", len(parents))
 		return nil
 	}
-	if ok, err := v.descends(ctx, v.out.Base, v.out.Parent); err != nil {
+	if ok, err := v.descends(ctx, v.out.Base, parents[0]); err != nil {
 		return err
 	} else if !ok {
 		v.refuse("its parent does not descend from the base %q", v.out.Base)
 	}
 	return nil
+}
+
+// judged asks what is wrong with the commits of agents.
+func (v *verification) judged(ctx context.Context) error {
+	if len(v.Issues) == 0 || len(v.out.Parents) == 0 {
+		return nil
+	}
+	if !objectID.MatchString(v.out.Base) {
+		v.refuse("its base %q is not a commit", v.out.Base)
+		return nil
+	}
+	found, err := v.Judge(ctx, v.out.Base, v.out.Parents)
+	for _, f := range found {
+		v.refuse("%s", f)
+	}
+	return err
 }
 
 var objectID = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
@@ -263,11 +290,7 @@ func (v *verification) work(ctx context.Context) error {
 	v.out.Trees = map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(v.out.Work)) {
 		w, dir := v.out.Work[name], WorkDir+"/"+name
-		from := v.out.Base
-		if v.out.Parent != "" {
-			from = v.out.Parent
-		}
-		if ok, err := v.descends(ctx, w.Base, from); err != nil {
+		if ok, err := v.holds(ctx, w.Base); err != nil {
 			return err
 		} else if !ok {
 			v.refuse("%q was made at %q, which is not a commit of the session", dir, w.Base)
@@ -287,6 +310,20 @@ func (v *verification) work(ctx context.Context) error {
 		v.out.Trees[name] = tree
 	}
 	return nil
+}
+
+// holds reports whether a commit is in the history that came along, or in that of the base if none did.
+func (v *verification) holds(ctx context.Context, commit string) (bool, error) {
+	tips := v.out.Parents
+	if len(tips) == 0 {
+		tips = []string{v.out.Base}
+	}
+	for _, tip := range tips {
+		if ok, err := v.descends(ctx, commit, tip); err != nil || ok {
+			return ok, err
+		}
+	}
+	return false, nil
 }
 
 func (v *verification) changes(ctx context.Context, dir string, digests map[string]string, changes []gitrepo.Change) error {

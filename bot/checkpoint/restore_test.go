@@ -122,7 +122,7 @@ func TestACheckpointComesBackWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !maps.EqualFunc(got.Session, f.files, func(a, b []byte) bool { return string(a) == string(b) }) || !maps.Equal(got.Trees, f.work) ||
-		got.Parent != f.parents[0] || got.Host != "h_1" || !got.At.Equal(f.manifest.At) {
+		!slices.Equal(got.Parents, f.parents) || got.Host != "h_1" || !got.At.Equal(f.manifest.At) {
 		t.Errorf("got %+v", got)
 	}
 	if id, err := other.store.Ref(t.Context(), gitrepo.FetchedRef("s")); err != nil || id != got.Commit {

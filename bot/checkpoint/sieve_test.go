@@ -81,6 +81,16 @@ func TestGitHub68IntegratedSecretsStayHere(t *testing.T) {
 			}
 		})
 	}
+	// Each parent is judged, in whatever place.
+	base := m.history(map[string]string{"a": "1"})[0]
+	good, bad := m.history(map[string]string{"a": "1"}, map[string]string{"a": "2"})[1], m.history(map[string]string{"a": "1"}, map[string]string{"b": value}, map[string]string{"b": "2"})[2]
+	for _, tips := range [][]string{{good, bad}, {bad, good}, {good}, {bad}, {}} {
+		var fresh checkpoint.Away
+		found, err := fresh.Inspect(t.Context(), m.store, outgate.Spec{Base: base, Secrets: known}, tips...)
+		if err != nil || (len(found) > 0) != slices.Contains(tips, bad) {
+			t.Errorf("%d parents: %q, %v", len(tips), found, err)
+		}
+	}
 	// What follows a commit that has passed is judged by itself.
 	ids := m.history(map[string]string{"a": "1"}, map[string]string{"a": "2"}, map[string]string{"a": value}, map[string]string{"a": "2"})
 	var a checkpoint.Away

@@ -211,7 +211,7 @@ func (h *Host) freeBranch(ctx context.Context, spec PrepareSpec, branch, identit
 	if len(spec.Agents) > 0 {
 		def, _, err := definitionOf(spec, "")
 		if err == nil {
-			err = roster.Reserve(h.register(), p.Store.Dir(), def.Team, identity)
+			err = roster.Reserve(h.register(), p, def.Team, identity)
 		}
 		if err != nil {
 			return false, err

@@ -13,11 +13,13 @@ import (
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/bot/restore"
+	"github.com/agentmux/agentmux/bot/roster"
 	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/session/register"
 )
@@ -32,6 +34,7 @@ type RestoreSpec struct {
 	Root     string       // directory that the session is made in; empty = the project's root
 	Session  string       // its name on the server, as the claim has it
 	Issue    int          // its issue, as the claim has it
+	Team     *Team        // of a run of an agents file, instead of the issue
 	Host     claim.HostID // of this host, which holds the claim
 	Repo     ghsync.Repo  // of the issue
 	Attended bool         // a person at a terminal restores it
@@ -51,7 +54,8 @@ func (h Elsewhere) Restore(ctx context.Context, spec RestoreSpec) (dir string, e
 	if err != nil {
 		return "", err
 	}
-	f, err := checkpoint.Fetch(ctx, p.Store, *p.Remote, checkpoint.Wanted{Session: spec.Session, Issue: spec.Issue, Keeps: session.Keeps, Within: base.SHA, Of: project.IsNamed(h.GitHub, spec.Repo)})
+	want := checkpoint.Wanted{Session: spec.Session, Issue: spec.Issue, Keeps: session.Keeps, Within: base.SHA, Of: project.IsNamed(h.GitHub, spec.Repo)}
+	f, err := checkpoint.Fetch(ctx, p.Store, *p.Remote, spec.Team.wants(want, h.Host, spec))
 	if err != nil {
 		return "", err
 	}
@@ -69,12 +73,19 @@ func (h Elsewhere) Restore(ctx context.Context, spec RestoreSpec) (dir string, e
 	if err := h.exclude(ctx, root, p); err != nil {
 		return "", err
 	}
-	return restore.Publish(restore.Spec{Project: root, From: f, Base: files, Host: spec.Host, Attended: spec.Attended, Now: h.Now(), Prefix: spec.Config.GitHub.BranchPrefix, Note: func(s *orchestrator.State, dir string) error {
+	return restore.Publish(restore.Spec{Project: root, From: f, Base: files, Agents: spec.Team.files(), Host: spec.Host, Attended: spec.Attended, Now: h.Now(), Prefix: spec.Config.GitHub.BranchPrefix, Note: func(s *orchestrator.State, dir string) error {
 		// This is known before anything of the session here is put aside.
-		if free, err := h.register().Reserve(p.Store.Dir(), s.FeatureBranch, s.Identity); err != nil {
-			return err
-		} else if !free {
-			return &checkpoint.RefusedError{Session: spec.Session, Ref: gitrepo.FetchedRef(spec.Session), Problems: []string{fmt.Sprintf("its branch %s is of another session here", s.FeatureBranch)}}
+		if spec.Team != nil {
+			if err := roster.Reserve(h.register(), p, spec.Team.Agents, s.Identity); err != nil {
+				return err
+			}
+		}
+		for _, branch := range restore.Branches(s) {
+			if free, err := h.register().Reserve(p.Store.Dir(), branch, s.Identity); err != nil {
+				return err
+			} else if !free {
+				return &checkpoint.RefusedError{Session: spec.Session, Ref: gitrepo.FetchedRef(spec.Session), Problems: []string{fmt.Sprintf("its branch %s is of another session here", branch)}}
+			}
 		}
 		if _, err := os.Lstat(dir); err == nil {
 			if !spec.Overtake {
@@ -220,7 +231,7 @@ func (r *runner) moved(ctx context.Context, note *restore.Note, settings orchest
 		if !ok {
 			continue // its agent was done with it when the state was written
 		}
-		dir, err := r.work.Restore(ctx, orchestrator.Args{Workspace: name, Visit: s.Visit, Base: w.Base, Tree: tree})
+		dir, err := r.work.Restore(ctx, orchestrator.Args{Workspace: name, Visit: s.Visit, Base: w.Base, Tree: tree, Sources: duty.Branches(r.def, s, name)})
 		if err == nil {
 			err = r.crew.SetUp(ctx, dir)
 		}
@@ -229,5 +240,8 @@ func (r *runner) moved(ctx context.Context, note *restore.Note, settings orchest
 		}
 		m.Work[name] = orchestrator.Moved{Path: dir, Tree: tree}
 	}
-	return m, r.work.RecordedRefs(ctx, s)
+	if err := r.work.RecordedRefs(ctx, s); err != nil || r.def.Team == nil || r.project.Managed {
+		return m, err
+	}
+	return m, roster.Bring(ctx, r.project, s, r.Log)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/crew"
 	"github.com/agentmux/agentmux/bot/notice"
@@ -110,4 +111,32 @@ func (r *runner) board(s *orchestrator.State) *notice.Board {
 		return &notice.Board{}
 	}
 	return notice.New(s, r.Environ)
+}
+
+// Team says which run of an agents file is restored.
+type Team struct {
+	Agents *agents.Team // as this machine has them
+	Issues []int        // that they work for
+	Files  [][]byte     // what its agents file may hold
+}
+
+func (t *Team) files() [][]byte {
+	if t == nil {
+		return nil
+	}
+	return t.Files
+}
+
+// wants has the output gate of this machine judge the commits of agents, whoever pushed them.
+func (t *Team) wants(w checkpoint.Wanted, h *Host, spec RestoreSpec) checkpoint.Wanted {
+	if t == nil {
+		return w
+	}
+	w.Issues = t.Issues
+	w.Judge = func(ctx context.Context, base string, parents []string) ([]string, error) {
+		gate := work.Gate(spec.Config, h.Redactor)
+		gate.Base = base
+		return new(checkpoint.Away).Inspect(ctx, spec.Project.Store, gate, parents...)
+	}
+	return w
 }

@@ -3,6 +3,7 @@ package host_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +42,12 @@ func TestATeamEndsWithItsBranches(t *testing.T) {
 		t.Fatalf("outcome %s: %s", s.Outcome, s.Cause)
 	}
 	base := r.git("rev-parse", "main")
+	parents := strings.Fields(r.gitIn(r.storeDir(), "log", "-1", "--format=%P", "refs/agentmux/sessions/"+r.key(dir)))
+	want := []string{s.Team["words"].Commit, s.Team["greeting"].Commit}
+	slices.Sort(want)
+	if slices.Sort(parents); !slices.Equal(parents, want) {
+		t.Errorf("the checkpoint has the parents %q, want %q", parents, want)
+	}
 	if got := r.git("log", "--format=%s|%P", "-1", "feature/words"); got != "Write the words|"+base {
 		t.Errorf("commit of words: %s", got)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -29,6 +30,7 @@ type Spec struct {
 	Project string // directory that the session is made in
 	From    *checkpoint.Fetched
 	Base    fs.FS        // the settings of its base commit; see project.Files
+	Agents  [][]byte     // what its agents file may hold; none = it is not a run of one
 	Host    claim.HostID // of this host, which has the claim
 	// Attended says that a person at a terminal restores it, who may have the session wait for them.
 	Attended bool
@@ -155,10 +157,6 @@ func read(f *checkpoint.Fetched, spec Spec) (name string, s *orchestrator.State,
 	if s, err = orchestrator.Decode(data); err != nil {
 		return "", nil, refused(f, err.Error())
 	}
-	integrated := f.Parent
-	if integrated == "" {
-		integrated = f.Base
-	}
 	var problems []string
 	differ := func(what string, has, wants any) {
 		if has != wants {
@@ -169,10 +167,17 @@ func read(f *checkpoint.Fetched, spec Spec) (name string, s *orchestrator.State,
 	differ("issue", s.IssueNumber, f.Issue)
 	differ("repository", string(s.Repo), f.Repo)
 	differ("base", s.BaseSHA, f.Base)
-	differ("integrated commit", s.Integrated.Commit, integrated)
+	finished := duty.Finished(s)
+	if parents := slices.DeleteFunc(slices.Sorted(slices.Values(f.Parents)), func(c string) bool { return c == f.Base }); !slices.Equal(parents, finished) {
+		problems = append(problems, fmt.Sprintf("its state has finished the commits %q, not %q", finished, parents))
+	}
 	switch {
 	case !session.ValidName(s.SessionID) || !session.ValidIdentity(s.Identity):
 		problems = append(problems, fmt.Sprintf("%q is not the name of a session", f.Manifest.Session))
+	case (s.Kind == orchestrator.KindAgents) != (len(spec.Agents) > 0):
+		problems = append(problems, fmt.Sprintf("its session is of the kind %q", s.Kind))
+	case s.Kind == orchestrator.KindAgents:
+		problems = append(problems, ofAgents(f, s, spec)...)
 	case s.Kind != orchestrator.KindPipeline:
 		problems = append(problems, "its session is not of the kind that checkpoints are made of")
 	case s.FeatureBranch == s.BaseBranch || !ofSession(s, spec.Prefix):
@@ -187,12 +192,12 @@ func read(f *checkpoint.Fetched, spec Spec) (name string, s *orchestrator.State,
 		}
 	}
 	for _, e := range s.Pending {
-		if e.Args.Branch != "" && e.Args.Branch != s.FeatureBranch {
+		if e.Args.Branch != "" && !slices.Contains(Branches(s), e.Args.Branch) {
 			problems = append(problems, fmt.Sprintf("it owes the branch %q, which is not its own", e.Args.Branch))
 		}
 	}
 	// What may be done, and with which prompts, is not believed of those who can push.
-	if _, data, wrong := workflows.Load(s.Workflow, spec.Base); wrong.Err() != nil || !bytes.Equal(data, f.Session[session.DefinitionFile]) {
+	if _, data, wrong := workflows.Load(s.Workflow, spec.Base); len(spec.Agents) == 0 && (wrong.Err() != nil || !bytes.Equal(data, f.Session[session.DefinitionFile])) {
 		problems = append(problems, fmt.Sprintf("its workflow %q is not the one of its base commit, or of another version of agentmux", s.Workflow))
 	}
 	if s.Seq < f.Record {

@@ -145,7 +145,7 @@ func TestSecurity37AForgedStateIsRefused(t *testing.T) {
 		"another issue":     {changed(func(s *orchestrator.State) { s.IssueNumber = 8 }), "has the issue 8, not 7"},
 		"another project":   {changed(func(s *orchestrator.State) { s.Repo = "octo/gears" }), "has the repository octo/gears"},
 		"another base":      {changed(func(s *orchestrator.State) { s.BaseSHA = commit }), "has the base " + commit},
-		"other integration": {changed(func(s *orchestrator.State) { s.Integrated.Commit = commit }), "has the integrated commit " + commit},
+		"other integration": {changed(func(s *orchestrator.State) { s.Integrated.Commit = commit }), "has finished the commits"},
 		"the base's branch": {changed(func(s *orchestrator.State) { s.FeatureBranch = s.BaseBranch }), `its branch is "main"`},
 		"another branch":    {changed(func(s *orchestrator.State) { s.FeatureBranch = "release" }), `its branch is "release"`},
 		"a directory of others": {changed(func(s *orchestrator.State) {

@@ -34,10 +34,8 @@ type Spec struct {
 // another work has or that git could not make, directories that are there. Branches that are there
 // and can be continued it returns with their commits, by agent. It changes nothing in the clone.
 func Check(ctx context.Context, spec Spec) (problems []string, tips map[string]string, err error) {
-	tips = map[string]string{}
-	if why := spec.workplaceFault(); why != "" {
-		problems = append(problems, "worktree_base: "+why)
-	}
+	p := spec.Project
+	problems, tips = Places(spec), map[string]string{}
 	for i := range spec.Team.Agents {
 		a := &spec.Team.Agents[i]
 		if unit := spec.Team.Session + "--" + a.Name; !session.ValidName(unit) {
@@ -55,12 +53,28 @@ func Check(ctx context.Context, spec Spec) (problems []string, tips map[string]s
 		} else if tip != "" {
 			tips[a.Name] = tip
 		}
-		dir := Place(spec.Project, spec.Team, a)
+		if dir := Place(p, spec.Team, a); spec.heldByAnother(places, dir) {
+			problems = append(problems, fmt.Sprintf("agents[%d].name: an agent of another session works in %s, or is to; choose another session, name or worktree_base", i, dir))
+		}
+	}
+	return problems, tips, nil
+}
+
+// Places says what lies where the workspaces of a run are to be made.
+func Places(spec Spec) (problems []string) {
+	if why := spec.workplaceFault(); why != "" {
+		problems = append(problems, "worktree_base: "+why)
+	}
+	for i := range spec.Team.Agents {
+		if spec.Team.Agents[i].Role == agents.RoleReview {
+			continue
+		}
+		dir := Place(spec.Project, spec.Team, &spec.Team.Agents[i])
 		if found := workspace.Occupied(dir); found != "" && !spec.vacates(dir) {
 			problems = append(problems, fmt.Sprintf("agents[%d].name: %s is there already; move it away, or choose another session, name or worktree_base", i, found))
 		}
 	}
-	return problems, tips, nil
+	return problems
 }
 
 // workplaceFault says why the workspaces cannot be made below worktree_base; "" if they can. A link on
@@ -111,11 +125,10 @@ func Place(p *project.Project, team *agents.Team, a *agents.Agent) string {
 // it descends from the base.
 func (spec Spec) branchOf(ctx context.Context, a *agents.Agent) (tip, why string, err error) {
 	p := spec.Project
-	former := ""
-	if spec.Former != nil {
-		former = spec.Former.Identity
+	if a.Branch == spec.Base.Branch || a.Branch == p.Clone.DefaultBranch { // a push would skip every review
+		return "", a.Branch + " is a branch that others start from; choose another name", nil
 	}
-	if holder := spec.Register.Holder(p.Store.Dir(), a.Branch); holder != "" && holder != former {
+	if spec.heldByAnother(p.Store.Dir(), a.Branch) {
 		return "", a.Branch + " belongs to another session; choose another name (agentmux sessions lists them), or try again in a minute if a start was just cut off", nil
 	}
 	inTheWay := clone.InTheWay(ctx, p.Clone.Root, a.Branch)
@@ -145,6 +158,16 @@ func (spec Spec) branchOf(ctx context.Context, a *agents.Agent) (tip, why string
 		return tip, "", err
 	}
 	return "", a.Branch + " is there already and does not descend from " + spec.Base.Branch + "; choose another name, or rename it (git branch -m)", nil
+}
+
+// places is what the directories of agents are reserved under. Two agents of two runs may have one name for it, and
+// the later one begins when its dependencies are done, long after its run was checked.
+const places = "worktrees"
+
+// heldByAnother reports whether a name is reserved for a session that is not removed first.
+func (spec Spec) heldByAnother(of, name string) bool {
+	holder := spec.Register.Holder(of, name)
+	return holder != "" && (spec.Former == nil || holder != spec.Former.Identity)
 }
 
 // ofUnit is what a unit is known by on the server: its name, and what tells its session from another
@@ -183,18 +206,21 @@ func Progress(base string, tips, issues map[string]string) map[string]agents.Pro
 	return team
 }
 
-// Reserve keeps the branches of an agents file in a repository for the session with an identity.
-func Reserve(r register.Register, repo string, team *agents.Team, identity string) error {
-	for _, a := range team.Agents {
+// Reserve keeps the branches and the directories of the agents of a file for the session with an identity.
+func Reserve(r register.Register, p *project.Project, team *agents.Team, identity string) error {
+	for i := range team.Agents {
+		a := &team.Agents[i]
 		if a.Branch == "" {
 			continue
 		}
-		ours, err := r.Reserve(repo, a.Branch, identity)
-		if err == nil && !ours {
-			err = fmt.Errorf("branch %s was taken by another session meanwhile", a.Branch)
-		}
-		if err != nil {
-			return err
+		for _, held := range [][2]string{{p.Store.Dir(), a.Branch}, {places, Place(p, team, a)}} {
+			ours, err := r.Reserve(held[0], held[1], identity)
+			if err == nil && !ours {
+				err = fmt.Errorf("%s was taken by another session meanwhile", held[1])
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil

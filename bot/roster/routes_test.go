@@ -49,7 +49,7 @@ func TestRoutesAreReadFromTheProject(t *testing.T) {
 	if err := os.MkdirAll(file, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, problems := roster.Routes(dir, team, false); len(problems) != 1 || !strings.Contains(problems[0], "not a regular file") {
+	if _, problems := roster.Routes(dir, team, false); len(problems) != 1 || !strings.Contains(problems[0], "is a directory") {
 		t.Errorf("problems %q", problems)
 	}
 	if err := os.Remove(file); err != nil {
@@ -58,7 +58,14 @@ func TestRoutesAreReadFromTheProject(t *testing.T) {
 	if err := os.Symlink("/etc/hostname", file); err != nil {
 		t.Fatal(err)
 	}
-	if _, problems := roster.Routes(dir, team, false); len(problems) != 1 || !strings.Contains(problems[0], "cannot be read") {
+	if _, problems := roster.Routes(dir, team, false); len(problems) != 1 || !strings.Contains(problems[0], "is a symbolic link") {
 		t.Errorf("problems %q", problems)
+	}
+	other := t.TempDir()
+	if err := os.Symlink(filepath.Join(dir, "meshes"), filepath.Join(other, "meshes")); err != nil {
+		t.Fatal(err)
+	}
+	if _, problems := roster.Routes(other, team, false); len(problems) != 1 || !strings.Contains(problems[0], "symbolic link") {
+		t.Errorf("through a link of a directory: problems %q", problems)
 	}
 }

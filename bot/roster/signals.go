@@ -39,22 +39,70 @@ func SignalsNote(project string) string {
 	return ""
 }
 
-// ourSignals returns where the link of a project leads to; "" if there is none. It fails if
-// something else is in its place, also if a repository brings it along.
-func ourSignals(project string) (target string, err error) {
-	if info, err := os.Lstat(filepath.Join(project, ".dmux")); errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	} else if err != nil || !info.IsDir() {
-		return "", errForeignSignals
+// place is the directory .dmux of a project, held open: what is exchanged for it later is not written to.
+type place struct {
+	*os.Root
+	project string
+}
+
+// openPlace opens .dmux of a project. The error is fs.ErrNotExist if there is none, and errForeignSignals if it is
+// not a directory, such as a link that a repository brings along.
+func openPlace(project string) (*place, error) {
+	at := filepath.Join(project, filepath.Dir(SignalsLink))
+	there, err := os.Lstat(at)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
-	target, err = os.Readlink(filepath.Join(project, filepath.FromSlash(SignalsLink)))
-	switch below, relErr := filepath.Rel(session.Dir(project), target); {
+	if err != nil || !there.IsDir() {
+		return nil, errForeignSignals
+	}
+	root, err := os.OpenRoot(at)
+	if err != nil {
+		return nil, errForeignSignals
+	}
+	if opened, err := root.Stat("."); err != nil || !os.SameFile(there, opened) {
+		return nil, errors.Join(errForeignSignals, root.Close())
+	}
+	return &place{root, project}, nil
+}
+
+// target returns where a link in the place leads to; "" if there is none. It fails if that is not one of ours.
+func (p *place) target(name string) (string, error) {
+	target, err := p.Readlink(name)
+	switch below, relErr := filepath.Rel(session.Dir(p.project), target); {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
 	case err != nil, relErr != nil, !filepath.IsAbs(target), !filepath.IsLocal(below), filepath.Base(target) != team.Signals, filepath.Dir(filepath.Dir(below)) != ".":
 		return "", errForeignSignals
 	}
 	return target, nil
+}
+
+// remove takes the link away if it is still one of ours. What came into its place meanwhile is put back.
+func (p *place) remove() error {
+	name := filepath.Base(SignalsLink)
+	aside := fmt.Sprintf("%s.tmp-%d", name, os.Getpid())
+	if err := p.Rename(name, aside); err != nil {
+		return err
+	}
+	if _, err := p.target(aside); err != nil {
+		return errors.Join(err, p.Rename(aside, name))
+	}
+	return p.Remove(aside)
+}
+
+// ourSignals returns where the link of a project leads to; "" if there is none. It fails if
+// something else is in its place, also if a repository brings it along.
+func ourSignals(project string) (target string, err error) {
+	p, err := openPlace(project)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = p.Close() }() // only read
+	return p.target(filepath.Base(SignalsLink))
 }
 
 // Link has .dmux/signals of the person's project, in the clone with that root, lead to the markers
@@ -72,23 +120,42 @@ func Link(ctx context.Context, sess *session.Session, root string) error {
 	if err := clone.Exclude(ctx, root, filepath.ToSlash(filepath.Join(below, SignalsLink))); err != nil {
 		return err
 	}
-	link := filepath.Join(project, filepath.FromSlash(SignalsLink))
-	if err := os.Mkdir(filepath.Dir(link), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(filepath.Join(project, filepath.Dir(SignalsLink)), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	temp := fmt.Sprintf("%s.tmp-%d", link, os.Getpid())
-	if err := os.Symlink(sess.Path(team.Signals), temp); err != nil {
-		return err
+	p, err := openPlace(project)
+	if err != nil {
+		return nil //nolint:nilerr // it was exchanged since, and stays
 	}
-	return os.Rename(temp, link)
+	defer func() { _ = p.Close() }() // nothing is buffered
+	return p.put(sess.Path(team.Signals))
+}
+
+// put makes the link, in place of another one of ours. What else is there stays.
+func (p *place) put(to string) error {
+	target, err := p.target(filepath.Base(SignalsLink))
+	if err == nil && target != "" {
+		err = p.remove()
+	}
+	if err == nil {
+		err = p.Symlink(to, filepath.Base(SignalsLink)) // replaces nothing
+	}
+	if errors.Is(err, errForeignSignals) || errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
 }
 
 // Unlink removes the link to the markers of a session, and its directory if that is empty.
 func Unlink(sess *session.Session) {
-	if target, err := ourSignals(sess.Project()); err != nil || target != sess.Path(team.Signals) {
+	p, err := openPlace(sess.Project())
+	if err != nil {
 		return
 	}
-	link := filepath.Join(sess.Project(), filepath.FromSlash(SignalsLink))
-	_ = os.Remove(link)               // a link without a target says nothing wrong
-	_ = os.Remove(filepath.Dir(link)) // stays if anything else is in it
+	defer func() { _ = p.Close() }() // nothing is buffered
+	if target, err := p.target(filepath.Base(SignalsLink)); err != nil || target != sess.Path(team.Signals) {
+		return
+	}
+	_ = p.remove()                                                          // a link without a target says nothing wrong
+	_ = os.Remove(filepath.Join(sess.Project(), filepath.Dir(SignalsLink))) // stays if anything else is in it
 }

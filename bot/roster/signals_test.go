@@ -79,3 +79,39 @@ func look(t *testing.T, project string) (text string) {
 	}
 	return text
 }
+
+// What is exchanged at .dmux between the look and the use is neither followed nor replaced.
+func TestSecurity41WhatIsExchangedMeanwhileStays(t *testing.T) {
+	project, elsewhere := t.TempDir(), t.TempDir()
+	dir, link := filepath.Join(project, ".dmux"), filepath.Join(project, roster.SignalsLink)
+	ours := filepath.Join(session.Dir(project), "shop", "signals")
+	must := func(errs ...error) {
+		t.Helper()
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(elsewhere, "kept"), nil, 0o600))
+	must(roster.PutAfter(project, ours, func() { // the directory becomes a link
+		must(os.Rename(dir, dir+"-was"), os.Symlink(elsewhere, dir))
+	}))
+	if there, err := os.ReadDir(elsewhere); err != nil || len(there) != 1 {
+		t.Errorf("what the link leads to has %v, %v", there, err)
+	}
+	must(os.Remove(dir), os.RemoveAll(dir+"-was"), os.Mkdir(dir, 0o700), os.Symlink(ours, link))
+	theirs := func() { must(os.Remove(link), os.WriteFile(link, []byte("theirs"), 0o600)) }
+	if err := roster.RemoveAfter(project, theirs); err == nil {
+		t.Error("what is not ours was removed")
+	}
+	must(roster.PutAfter(project, ours, func() {}))
+	if text, err := os.ReadFile(link); err != nil || string(text) != "theirs" {
+		t.Errorf("in place of the link: %q, %v", text, err)
+	}
+	must(os.Remove(link), os.Symlink(ours, link), roster.PutAfter(project, ours+"/../signals", func() {}))
+	if got, err := os.Readlink(link); err != nil || got != ours+"/../signals" {
+		t.Errorf("a link of ours leads to %q, %v", got, err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}

@@ -25,8 +25,8 @@ type keeping struct {
 
 // Checkpoint keeps the session in the store, so that it can be made again
 // where this directory is not: its files below session/, unsubmitted work below work/,
-// and as parent the integrated commits. A file that holds a secret is left out and named.
-// It is pushed if there is a way, and the output gate lets the integrated commits pass.
+// and as parents the commits of [duty.Finished]. A file that holds a secret is left out and named.
+// It is pushed if there is a way, and the output gate lets those commits pass.
 func (r *workspaces) Checkpoint(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
 	if err := r.Mend(ctx, s); err != nil { // the old checkpoint may be all that holds a file
 		return orchestrator.Result{}, err
@@ -90,11 +90,7 @@ func (k *keeping) away(ctx context.Context, s *orchestrator.State) (*checkpoint.
 	if k.Away == nil || k.Guard == nil || !k.CheckpointsLeave() {
 		return nil, nil
 	}
-	parent := parentOf(s)
-	if parent == "" {
-		return k.Away, nil
-	}
-	found, err := k.Away.Inspect(ctx, k.repo, k.gate(s.BaseSHA, parent), parent)
+	found, err := k.Away.Inspect(ctx, k.repo, k.gate(s.BaseSHA, ""), duty.Finished(s)...)
 	if err != nil || len(found) == 0 {
 		return k.Away, err
 	}
@@ -102,19 +98,11 @@ func (k *keeping) away(ctx context.Context, s *orchestrator.State) (*checkpoint.
 	return nil, nil
 }
 
-// parentOf is the commit that brings the integrated work along; empty if there is none.
-func parentOf(s *orchestrator.State) string {
-	if s.Integrated.Commit == s.BaseSHA {
-		return ""
-	}
-	return s.Integrated.Commit
-}
-
-// parents are those of a checkpoint. Before the first integration that is the base, if it is on the server: a push then brings
-// what differs from it, and not the whole of each workspace.
+// parents are those of a checkpoint. Before there is a finished commit that is the base, if it is on the server: a push then
+// brings what differs from it, and not the whole of each workspace.
 func (k *keeping) parents(ctx context.Context, s *orchestrator.State) []string {
-	if parent := parentOf(s); parent != "" {
-		return []string{parent}
+	if commits := duty.Finished(s); len(commits) > 0 {
+		return commits
 	}
 	if on, err := k.repo.IsAncestor(ctx, s.BaseSHA, "refs/remotes/origin/"+s.BaseBranch); err != nil || !on {
 		return nil // nothing of a person's clone that they did not push goes to the server
@@ -139,10 +127,10 @@ func (k *keeping) push(ctx context.Context, away *checkpoint.Away, s *orchestrat
 	return late, nil
 }
 
-// commit makes the commit of a checkpoint. Its parent brings the integrated commits along.
+// commit makes the commit of a checkpoint. Its parents bring the finished commits along.
 func (k *keeping) commit(ctx context.Context, s *orchestrator.State, files map[string][]byte, tree string) (string, error) {
 	m := checkpoint.Manifest{
-		Session: orchestrator.PublicID(s.SessionID, s.Identity), Repo: string(s.Repo), Issue: s.IssueNumber, At: k.Now().UTC(),
+		Session: orchestrator.PublicID(s.SessionID, s.Identity), Repo: string(s.Repo), Issue: s.IssueNumber, Issues: k.team.Issues(), At: k.Now().UTC(),
 		Record: s.Seq, Base: s.BaseSHA, Files: map[string]string{}, Work: k.sieve.Held, LeftOut: k.sieve.Left.Names(),
 	}
 	if k.Away != nil {

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/outgate"
+	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 )
@@ -69,7 +71,7 @@ func (r *committing) run(ctx context.Context, e orchestrator.Effect, s *orchestr
 		return orchestrator.Result{}, err
 	}
 	if files == 0 {
-		return orchestrator.Result{Empty: true}, nil
+		return orchestrator.Result{Empty: true, Tree: tree}, nil
 	}
 	message := r.CommitMessage(a.Message, s)
 	if tree, err = r.onTop(ctx, a, former, tree, message); err != nil || tree == "" {
@@ -202,9 +204,16 @@ func (r *Work) judge(ctx context.Context, a orchestrator.Args, s *orchestrator.S
 
 // gate is what the output gate is asked about the difference of two trees.
 func (r *workspaces) gate(base, tree string) outgate.Spec {
+	spec := Gate(r.cfg, r.Redactor)
+	spec.Base, spec.Tree = base, tree
+	return spec
+}
+
+// Gate is what the output gate is asked with a configuration.
+func Gate(c *config.Config, secrets *redact.Redactor) outgate.Spec {
 	return outgate.Spec{
-		Base: base, Tree: tree, Allow: r.cfg.Output.Allow, Protected: r.cfg.GitHub.ProtectedPaths,
-		MaxFiles: r.cfg.Output.MaxFiles, MaxBytes: int64(r.cfg.Output.MaxBytes), Secrets: r.Redactor,
+		Allow: c.Output.Allow, Protected: c.GitHub.ProtectedPaths,
+		MaxFiles: c.Output.MaxFiles, MaxBytes: int64(c.Output.MaxBytes), Secrets: secrets,
 	}
 }
 

@@ -85,6 +85,12 @@ func (r *Work) RecordedRefs(ctx context.Context, s *orchestrator.State) error {
 	if s.Integrated.Commit != s.BaseSHA {
 		want[gitrepo.IntegrationRef(own)] = s.Integrated.Commit
 	}
+	unit := func(agent string) string { // of an agents file
+		if agent == "" {
+			return own
+		}
+		return strings.TrimSuffix(own, r.place.ID) + "-" + agent + "-" + r.place.ID
+	}
 	round := 0
 	for _, e := range records {
 		switch d := e.Data.(type) {
@@ -93,11 +99,11 @@ func (r *Work) RecordedRefs(ctx context.Context, s *orchestrator.State) error {
 				round++
 			}
 		case orchestrator.CommitCreatedRecord:
-			want[gitrepo.RoundRef(own, round, "own")] = d.SHA
+			want[gitrepo.RoundRef(unit(d.Agent), round, "own")] = d.SHA
 		case orchestrator.BranchPushedRecord:
-			want[gitrepo.RoundRef(own, round, "tip")] = d.SHA
+			want[gitrepo.RoundRef(unit(d.Agent), round, "tip")] = d.SHA
 			if d.Skipped == "" {
-				want[gitrepo.PushedRef(own)] = d.SHA
+				want[gitrepo.PushedRef(unit(d.Agent))] = d.SHA
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 	"github.com/agentmux/agentmux/internal/outgate"
@@ -48,6 +49,11 @@ func (r *Work) EnsurePush(ctx context.Context, e orchestrator.Effect, s *orchest
 	var err error
 	if p.pushed, err = r.repo.Ref(ctx, r.pushedRef()); err != nil {
 		return orchestrator.Result{}, err
+	}
+	if e.Args.Head != "" && p.pushed == "" { // no gate has judged what the branch had before
+		if found, err := new(checkpoint.Away).Inspect(ctx, r.repo, r.gate(s.BaseSHA, ""), e.Args.Head); err != nil || len(found) > 0 {
+			return orchestrator.Result{Findings: found}, err
+		}
 	}
 	if r.MayPush != nil && p.pushed != p.commit {
 		if refused, err := r.MayPush(ctx); err != nil || refused != "" {
@@ -177,22 +183,26 @@ func (p *pushing) baseTip(ctx context.Context) (string, error) {
 }
 
 // follow looks where the branch is now. One that this session never pushed is somebody
-// else's, and the session takes another name.
+// else's, and the session takes another name, unless what it continues has all of it.
 func (p *pushing) follow(ctx context.Context) (old, refused string, err error) {
 	ref := "refs/heads/" + p.branch
 	refs, err := p.project.Remote.Refs(ctx, p.repo, ref)
-	if err != nil {
+	if err != nil || len(refs) == 0 {
 		return "", "", err
-	}
-	if len(refs) == 0 {
-		return "", "", nil
 	}
 	tip := refs[0].ID
-	if p.pushed == "" {
-		p.branch, err = p.nextFree(p.args.Branch, p.branch)
-		return "", "", err
+	if p.pushed != "" || p.args.Head != "" {
+		if err := p.project.Remote.Fetch(ctx, p.repo, "+"+ref+":refs/remotes/origin/"+p.branch); err != nil {
+			return "", "", err
+		}
 	}
-	if err := p.project.Remote.Fetch(ctx, p.repo, "+"+ref+":refs/remotes/origin/"+p.branch); err != nil {
+	if p.pushed == "" {
+		if p.args.Head != "" { // the branch that the clone had is continued
+			if has, err := p.repo.IsAncestor(ctx, tip, p.args.Head); err != nil || has {
+				return tip, "", err
+			}
+		}
+		p.branch, err = p.nextFree(p.args.Branch, p.branch)
 		return "", "", err
 	}
 	follows, err := p.repo.IsAncestor(ctx, p.pushed, tip)

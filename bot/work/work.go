@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/guarded"
 	"github.com/agentmux/agentmux/bot/material"
 	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/bot/project"
@@ -81,7 +82,7 @@ func New(o Options, spec Spec) *Work {
 		o.Pulls = ghsync.PullWritesOf(o.GitHub)
 	}
 	if o.Guard != nil && o.Pulls != nil {
-		o.Pulls = guardedPulls{o.Pulls, o.Guard}
+		o.Pulls = guarded.Pulls{Writes: o.Pulls, Guard: o.Guard}
 	}
 	at := place.Of(spec.Session.Dir, spec.State)
 	w := &Work{workspaces: &workspaces{

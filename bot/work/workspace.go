@@ -99,12 +99,17 @@ func (r *workspaces) EnsureWorkspace(ctx context.Context, e orchestrator.Effect,
 			return orchestrator.Result{}, fmt.Errorf("make workspace %s: %w", a.Workspace, err)
 		}
 	}
+	return orchestrator.Result{Path: dir}, r.branches(ctx, dir, a)
+}
+
+// branches makes those of the agents that an agent depends on in its workspace.
+func (r *workspaces) branches(ctx context.Context, dir string, a orchestrator.Args) error {
 	for _, branch := range slices.Sorted(maps.Keys(a.Sources)) {
 		if err := clone.Export(ctx, r.repo, dir, branch, a.Sources[branch]); err != nil {
-			return orchestrator.Result{}, fmt.Errorf("make branch %s in workspace %s: %w", branch, a.Workspace, err)
+			return fmt.Errorf("make branch %s in workspace %s: %w", branch, a.Workspace, err)
 		}
 	}
-	return orchestrator.Result{Path: dir}, nil
+	return nil
 }
 
 // teamPlace is where an agent of an agents file works: beside the project, where the file says.
@@ -131,11 +136,19 @@ func (r *workspaces) makeWorkspace(ctx context.Context, dir, commit string) (err
 }
 
 // Restore makes a workspace again with what it held on another machine: the files of tree. What an earlier try
-// left in its place is removed.
+// left in its place is removed; beside the project of a person other things may lie there, which stay.
 func (r *workspaces) Restore(ctx context.Context, a orchestrator.Args) (dir string, err error) {
 	dir = r.WorkspacePath(a)
+	if at := workspace.Occupied(dir); at != "" && r.ofTeam(dir) {
+		if _, err := workspace.Base(dir); err != nil {
+			return "", engine.Never(fmt.Errorf("restore workspace %s: %s is there already; move it away", a.Workspace, at))
+		}
+	}
 	if err = dropWorkspace(dir); err == nil {
 		err = r.makeWorkspace(ctx, dir, a.Base)
+	}
+	if err == nil {
+		err = r.branches(ctx, dir, a)
 	}
 	if err == nil {
 		crash.Point("make workspace again", "")

@@ -43,7 +43,9 @@ func newAgentsStartCmd(a *app) *cobra.Command {
 started and asks. Each agent works in a clone of its own beside the project; what it
 hands in becomes one commit on its branch in this clone, which is not checked out.
 A session that was interrupted or stopped is continued with the agents that have no
-marker; --new removes it first and begins afresh, and work that is in no branch is kept.`,
+marker; --new removes it first and begins afresh, and work that is in no branch is kept.
+Where agents work for issues, another machine continues the run with --from-checkpoint,
+from the same agents file; --take also where the host that has the issues is gone.`,
 		Example: "  agentmux agents start\n  agentmux agents start --only auth,basket --yes --headless",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -55,6 +57,8 @@ marker; --new removes it first and begins afresh, and work that is in no branch 
 	cmd.Flags().StringVar(&o.File, "file", "", "read this agents `file` (default .dmux-agents.yml of the project)")
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "start these agents and those they need: `NAME,NAME`")
 	cmd.Flags().BoolVar(&o.New, "new", false, "begin afresh: remove the ended session of an earlier run")
+	cmd.Flags().BoolVar(&o.Checkpoint, "from-checkpoint", false, "continue the run of another machine, from its checkpoint on the server")
+	cmd.Flags().BoolVar(&o.Take, "take", false, "take the issues over from a host that was silent for 10 minutes")
 	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&o.Headless, "headless", false, "run in the foreground without a terminal for agents")
 	return cmd

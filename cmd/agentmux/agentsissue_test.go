@@ -25,7 +25,7 @@ const issuePlaybook = teamPlaybook + `  - role: build
 // is stacked on it. The issues are claimed for that time.
 func TestProtocolM5AgentsThatWorkForIssues(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, rigOptions{playbook: issuePlaybook, config: "sandbox: {unsafe_flags: true}\ngithub: {write_interval: 0s}\n"})
+	r := newRig(t, rigOptions{playbook: issuePlaybook, config: "sandbox: {unsafe_flags: true}\ngithub: {write_interval: 0s}\ncheckpoint: {remote: false}\n"})
 	hub := r.github.Repo(rigRepo)
 	second := hub.AddIssue(fakehub.IssueSpec{Title: "Greet the world", Body: "Say hello to <!-- hidden --> everybody.", Author: rigOwner})
 	third := hub.AddIssue(fakehub.IssueSpec{Title: "Break it", Body: "With an exit.", Author: rigOwner})
@@ -109,6 +109,55 @@ agents:
 	}
 	if got := r.git(r.clone, "ls-remote", r.github.CloneURL(rigRepo), "refs/agentmux/claims/*"); got != "" {
 		t.Errorf("claims are left: %s", got)
+	}
+	r.agentsWithinBudget(2, map[string]int{"words": 1, "greeting": second, "broken": third})
+}
+
+// agentsWithinBudget fails if an agent costs more than its share of the requests to GitHub, which are those of one account, or
+// if the run costs more besides. issues are the agents that work for one.
+func (r *rig) agentsWithinBudget(starts int, issues map[string]int) {
+	r.t.Helper()
+	// An agent's own: its status and its end, two labels there and back, and an edit of the status for each of
+	// started, submitted, committed, pushed, opened and ended; of its pull request the look for one, and a reviewer.
+	const each, eachContent = 2 + 4 + 6 + 2, 2 + 6/2.0 + 2
+	hub := r.github.Repo(rigRepo)
+	own := map[string][]string{}
+	owner := func(path string) string {
+		for name, issue := range issues {
+			parts := []string{fmt.Sprintf("/issues/%d/", issue), "%2Ffeature%2F" + name + "&"}
+			for _, c := range hub.Comments(issue) {
+				parts = append(parts, fmt.Sprintf("/issues/comments/%d", c.ID))
+			}
+			for _, p := range hub.Pulls() {
+				if strings.HasSuffix(p.Head, "/"+name) {
+					parts = append(parts, fmt.Sprintf("/pulls/%d/", p.Number), fmt.Sprintf("/issues/%d/", p.Number))
+				}
+			}
+			if slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(path+"/", part) }) {
+				return name
+			}
+		}
+		return ""
+	}
+	for _, call := range r.github.Calls() {
+		if call.Counted && call.Actor == rigBot {
+			name := owner(call.Path)
+			own[name] = append(own[name], call.Method+" "+call.Path)
+		}
+	}
+	for name := range issues {
+		if n := len(own[name]); n == 0 || n > each {
+			r.t.Errorf("%s costs %d requests, at most %d:\n%s", name, n, each, strings.Join(own[name], "\n"))
+		}
+	}
+	// All agents share the account. A start reads the repository, who may ask, each issue and what became of it; a pull request is opened,
+	// and its state and the default branch are read.
+	bar := starts*(3+len(issues)) + 3*len(hub.Pulls())
+	if n := len(own[""]); n > bar {
+		r.t.Errorf("the run costs %d requests besides, at most %d:\n%s", n, bar, strings.Join(own[""], "\n"))
+	}
+	if sum := r.github.ContentWrites(rigBot); sum > float64(len(issues))*eachContent {
+		r.t.Errorf("%g content writes of %d agents, at most %g each", sum, len(issues), eachContent)
 	}
 }
 

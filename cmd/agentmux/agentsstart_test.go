@@ -274,7 +274,7 @@ func TestAgentsStartRefuses(t *testing.T) {
 	res := r.expect(exit.BadUsage, "agents", "start", "--yes")
 	for _, want := range []string{
 		"agents[0].branch: branch feature/words cannot be made beside the branch feature", "agents[1].name: ", "shop-greeting is there already",
-		"agents[2].branch: main is checked out", "agents[3].branch: old is there already and does not descend from main",
+		"agents[2].branch: main is a branch that others start from", "agents[3].branch: old is there already and does not descend from main",
 		"auto_accept of greeting needs your yes",
 	} {
 		if !strings.Contains(res.err, want) {

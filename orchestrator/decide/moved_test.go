@@ -1,11 +1,13 @@
 package decide_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/workflows/message"
 )
 
 // move continues the session on another machine, which has the workspaces that came.
@@ -159,5 +161,52 @@ func TestSecurity37AMovedStateAllowsNoPush(t *testing.T) {
 				t.Error("it is pushed")
 			}
 		})
+	}
+}
+
+// Row R7 for a run of an agents file: work that was handed in and not committed is committed from the tree that came along, no step is
+// taken as it was asked for there, and agents keep the rules by which they write to each other.
+func TestProtocolR7AgentsOfAFileContinueElsewhere(t *testing.T) {
+	rows := message.Rows{"base": {"complete": {"left": "go"}}}
+	m := newTeam(t, diamond, func(s *orchestrator.State) { s.Settings.Msg.Rows = rows })
+	m.submits("base")
+	m.hold = func(e orchestrator.Effect) bool {
+		return e.Type == orchestrator.EffCommit && e.Args.Task == "alone" || e.Type == orchestrator.EffFetchBranch && e.Args.Task == "left"
+	}
+	m.submits("alone")
+	m.submits("left")
+	m.hold = nil
+	here := len(m.done)
+	cut := func(tree string) string { return tree + "-without-secrets" }
+	settings := m.s.Settings
+	settings.Msg.Rows = nil
+	to := &orchestrator.Move{Host: "h_0123456789abcdef", Checkpoint: "c1", Dir: "/here/s1", Settings: settings, Work: map[string]orchestrator.Moved{}}
+	for name, w := range m.s.Workspaces {
+		to.Work[name] = orchestrator.Moved{Path: "/here/" + name, Tree: cut(string(w.Snapshot))}
+	}
+	want, commit := cut(m.s.Team["alone"].Tree), m.s.Team["left"].Commit
+	m.do(orchestrator.Input{Kind: orchestrator.InStart, Start: &orchestrator.Start{Mode: orchestrator.StartMoved, Settings: &settings, Moved: to}})
+	m.do(orchestrator.Input{Kind: orchestrator.InOwed, Start: &orchestrator.Start{Live: []orchestrator.Launch{}}})
+	if got := m.statuses(); got != "done done running waiting done" {
+		t.Errorf("statuses %s", got)
+	}
+	started := map[string]int{}
+	for _, e := range m.done[here:] {
+		switch e.Type {
+		case orchestrator.EffCommit:
+			started["commit"]++
+			if e.Args.Task != "alone" || e.Args.Tree != want {
+				t.Errorf("%s is committed from %s, want alone from %s", e.Args.Task, e.Args.Tree, want)
+			}
+		case orchestrator.EffFetchBranch:
+			if e.Args.Task == "left" && e.Args.Commit != commit {
+				t.Errorf("left is fetched at %s", e.Args.Commit)
+			}
+		case orchestrator.EffStartAgent:
+			started[e.Args.Task]++
+		}
+	}
+	if !maps.Equal(started, map[string]int{"right": 1, "commit": 1}) || len(m.s.Settings.Msg.Rows) != len(rows) {
+		t.Errorf("started %v, rules %v", started, m.s.Settings.Msg.Rows)
 	}
 }

@@ -454,7 +454,7 @@ func TestProtocolM1MarkersOfPeople(t *testing.T) {
 // An agent whose branch had commits of its own is done with them when it changes nothing; another one is
 // asked for a change, and fails without one.
 func TestATeamThatFindsItsWorkDone(t *testing.T) {
-	const file = "session: x\nagents:\n  - {name: a, branch: a, task: t, on_complete: [push]}\n  - {name: b, branch: b, task: t, depends_on: a, from: a}\n  - {name: c, branch: c, task: t, depends_on: b, from: b}\n"
+	const file = "session: x\nagents:\n  - {name: a, branch: a, task: t, on_complete: [test, push, pr]}\n  - {name: b, branch: b, task: t, depends_on: a, from: a}\n  - {name: c, branch: c, task: t, depends_on: b, from: b}\n"
 	unchanged := func(orchestrator.Taking) *orchestrator.Snapshot { return &orchestrator.Snapshot{Tree: "same"} }
 	begin := func(tip string) *sim {
 		m := newTeam(t, file, func(s *orchestrator.State) {
@@ -472,19 +472,32 @@ func TestATeamThatFindsItsWorkDone(t *testing.T) {
 	marked := func(m *sim, name string) {
 		m.do(orchestrator.Input{Kind: orchestrator.InObserve, Observe: &orchestrator.Observation{What: orchestrator.ObserveMarker, Name: name, Evidence: "e", Content: ""}})
 	}
+	empty := func(e orchestrator.Effect) orchestrator.Result {
+		return orchestrator.Result{Empty: e.Type == orchestrator.EffCommit}
+	}
+	// What follows a commit is still owed: nothing but the record of a commit is left out.
 	done := func(t *testing.T, m *sim) {
 		t.Helper()
 		if p := m.s.Team["a"]; m.statuses() != "done running waiting" || p.Commit != "tip" || p.Parent != "sha0" || p.Branch != "a" || startOf(m, "b") != "tip" {
 			t.Errorf("%s, a %+v, b begins at %q", m.statuses(), p, startOf(m, "b"))
 		}
+		for _, kind := range []string{orchestrator.EffFetchBranch, orchestrator.EffTest, orchestrator.EffPush, orchestrator.EffPR} {
+			if e, ok := m.effectOf(kind, "a"); !ok || e.Args.Commit != "tip" {
+				t.Errorf("%s of %q: %v", kind, e.Args.Commit, ok)
+			}
+		}
+		if e, _ := m.effectOf(orchestrator.EffPush, "a"); e.Args.Head != "tip" {
+			t.Errorf("the push does not know what the branch had: %+v", e.Args)
+		}
+		if slices.ContainsFunc(m.events, func(e orchestrator.Event) bool { return e.Type == orchestrator.EvCommitCreated }) {
+			t.Error("a record of a commit that nobody made")
+		}
 	}
 	t.Run("with work", func(t *testing.T) {
 		m := begin("tip")
+		m.result = empty
 		m.submits("a")
 		done(t, m)
-		if _, ok := m.effectOf(orchestrator.EffCommit, "a"); ok {
-			t.Error("a commit without a change")
-		}
 		marked(m, "b") // it continues a, and so does c
 		if m.statuses() != "done done running" || startOf(m, "c") != "tip" {
 			t.Errorf("%s, c begins at %q", m.statuses(), startOf(m, "c"))
@@ -492,15 +505,13 @@ func TestATeamThatFindsItsWorkDone(t *testing.T) {
 	})
 	t.Run("with work, and only notes to itself", func(t *testing.T) {
 		m := begin("tip")
-		m.work = nil
-		m.result = func(e orchestrator.Effect) orchestrator.Result {
-			return orchestrator.Result{Empty: e.Type == orchestrator.EffCommit}
-		}
+		m.work, m.result = nil, empty
 		m.submits("a")
 		done(t, m)
 	})
 	t.Run("with work, marked by a person", func(t *testing.T) {
 		m := begin("tip")
+		m.result = empty
 		marked(m, "a")
 		done(t, m)
 	})

@@ -126,3 +126,14 @@ func atWork(def *workflows.Definition, s *orchestrator.State) []string {
 	}
 	return names
 }
+
+// Finished returns the commits that hold what a session has finished beyond its base: what is
+// integrated, and of each agent of an agents file its work and what it began at.
+func Finished(s *orchestrator.State) []string {
+	commits := []string{s.Integrated.Commit}
+	for _, p := range s.Team {
+		commits = append(commits, p.Commit, p.Base)
+	}
+	slices.Sort(commits)
+	return slices.DeleteFunc(slices.Compact(commits), func(c string) bool { return c == "" || c == s.BaseSHA })
+}

@@ -3,7 +3,9 @@ package engine_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -178,4 +180,35 @@ func (w *world) post(launch orchestrator.Launch, m message.Message) {
 	if err != nil {
 		w.t.Error(err)
 	}
+}
+
+// Whoever can write where the markers are can put anything there: a pipe does not hold the host up, a link is not
+// followed, and the marker that a person makes after it counts.
+func TestSecurity41AMarkerIsARegularFile(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newTeamWorld(t)
+		h := w.start(engine.Options{})
+		w.until("at work", func(*orchestrator.State) bool { return len(w.launches()) == 2 })
+		done := filepath.Join(t.TempDir(), "done")
+		must := func(err error) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		must(os.WriteFile(done, []byte("0\n"), 0o600))
+		must(os.MkdirAll(w.s.Path(session.SignalsDir), 0o700))
+		must(syscall.Mkfifo(w.s.Path(session.SignalsDir, "api.done"), 0o600))
+		must(os.Symlink(done, w.s.Path(session.SignalsDir, "page.done")))
+		w.command(`{"name":"say","actor":"mia","source_id":"cli/1","args":{"role":"api","text":"so"}}`)
+		st := w.until("told", func(s *orchestrator.State) bool { return len(s.Messages) == 1 })
+		if len(st.Team) > 0 && (st.Team["api"].Marker != "" || st.Team["page"].Marker != "") {
+			t.Errorf("taken for markers: %+v", st.Team)
+		}
+		must(os.Remove(w.s.Path(session.SignalsDir, "api.done")))
+		must(os.WriteFile(w.s.Path(session.SignalsDir, "api.done"), []byte("3\n"), 0o600))
+		if st = w.until("marked", func(s *orchestrator.State) bool { return s.Team["api"].Marker == "3" }); st.Team["page"].Marker != "" {
+			t.Errorf("the link was followed: %+v", st.Team["page"])
+		}
+		h.stop()
+	})
 }

@@ -3,6 +3,7 @@
 package move
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -15,7 +16,9 @@ import (
 // Whoever may push can have written s. So the settings are those of this machine, nothing counts as shown to a person
 // who approved it, and what was not pushed yet is committed once more, which has the output gate judge it here.
 func Here(s *orchestrator.State, m *orchestrator.Move, view func(workspace string) bool) (lost []string) {
+	routes := s.Settings.Msg.Rows // the agents were told of these
 	s.FeatureDir, s.Settings = m.Dir, m.Settings
+	s.Settings.Msg.Rows = routes
 	c := &s.Completion
 	c.Shown, c.Attended = false, false
 	if c.Next == orchestrator.StepPush {
@@ -41,6 +44,12 @@ func Here(s *orchestrator.State, m *orchestrator.Move, view func(workspace strin
 		a.Launch, a.CLISession, a.Waiting, a.Limited, a.Home = "", "", "", false, ""
 		s.Agents[key] = a
 	}
+	for name, p := range s.Team { // handed in, and not committed
+		if w := s.Workspaces[fmt.Sprintf("%d.%s", s.Visit, name)]; p.Step != "" && p.Commit == "" && w.Snapshot != "" {
+			p.Tree = string(w.Snapshot)
+			s.Team[name] = p
+		}
+	}
 	s.Leaving = map[orchestrator.Launch]orchestrator.Leaving{}
 	for i := range s.Pending {
 		a := &s.Pending[i].Args
@@ -60,6 +69,7 @@ func Here(s *orchestrator.State, m *orchestrator.Move, view func(workspace strin
 var void = []string{
 	orchestrator.EffStartAgent, orchestrator.EffStopAgent, orchestrator.EffDeliver, orchestrator.EffEnsureWorkspace,
 	orchestrator.EffRemoveWorkspace, orchestrator.EffKeepLate, orchestrator.EffCommit, orchestrator.EffPush, orchestrator.EffPR,
+	orchestrator.EffFetchBranch, orchestrator.EffTest,
 }
 
 // Void reports whether an effect means nothing on this machine.

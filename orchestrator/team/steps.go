@@ -30,13 +30,15 @@ func (r *Run) take(a *agents.Agent, ev Evidence) {
 		return
 	}
 	p := r.State.Team[a.Name]
-	if ev.Snapshot == nil && ev.By != "" || ev.Snapshot != nil && ev.Snapshot.Files == 0 && (ev.By != "" || p.Tip != "") {
-		if ev.By != "" { // a person says that nothing had to change
-			r.Do.Dismiss(a.Name)
-		} else { // what its branch had is all of it
-			r.Do.Leave(a.Name, ev.Snapshot.Tree)
+	if ev.By != "" && (ev.Snapshot == nil || ev.Snapshot.Files == 0) { // a person says that nothing had to change
+		r.Do.Dismiss(a.Name)
+		if p.Tip == "" {
+			r.mark(a.Name, agents.Marker{}, ev.By)
+			return
 		}
-		r.mark(a.Name, agents.Marker{}, ev.By)
+		p.Step = stepCommit // what its branch had is all of it
+		r.State.Team[a.Name] = p
+		r.ask(a)
 		return
 	}
 	if ev.Snapshot == nil || ev.Snapshot.Tree == "" {
@@ -106,7 +108,7 @@ func (r *Run) ask(a *agents.Agent) {
 	}
 	args.Draft = p.Step == stepPull && r.State.Settings.Ready == "never"
 	if p.Step == stepPush || p.Step == stepFetch {
-		args.Base = p.Parent
+		args.Base, args.Head = p.Parent, p.Tip
 	}
 	r.Do.Effect(effects[p.Step], "team/"+a.Name+"/"+p.Step, args)
 }
@@ -127,9 +129,9 @@ func subject(a *agents.Agent) string {
 // stepDone notes what a step found, and takes the next one or writes the marker.
 func (r *Run) stepDone(a *agents.Agent, res orchestrator.Result) {
 	p := r.State.Team[a.Name]
-	if p.Step == stepCommit && res.Empty && p.Tip != "" { // nothing but notes to itself
-		r.mark(a.Name, agents.Marker{}, "")
-		return
+	there := p.Step == stepCommit && res.Empty && p.Tip != "" // its branch had all of it before: what follows a commit is still owed
+	if there {
+		res.Empty, res.Commit, res.Parent = false, p.Tip, r.State.Integrated.Commit
 	}
 	if why := refusal(p.Step, res); why != "" {
 		r.fail(a, Evidence{Cause: why})
@@ -138,6 +140,9 @@ func (r *Run) stepDone(a *agents.Agent, res orchestrator.Result) {
 	switch p.Step {
 	case stepCommit:
 		p.Commit, p.Tree, p.Parent, p.Branch = res.Commit, res.Tree, res.Parent, a.Branch
+		if there {
+			break
+		}
 		r.Do.Event(orchestrator.CommitCreatedRecord{Agent: a.Name, SHA: res.Commit, Branch: a.Branch, Subject: res.Subject, Files: res.Files})
 	case stepFetch, stepPush:
 		if res.Branch != "" {

@@ -8,6 +8,8 @@
 // is. The package reads no file, runs nothing and stores nothing.
 package agents
 
+import "slices"
+
 // File is the name of the agents file of a project.
 const File = ".dmux-agents.yml"
 
@@ -60,6 +62,18 @@ func (t *Team) Agent(name string) *Agent {
 		return &t.Agents[i]
 	}
 	return nil
+}
+
+// Issues lists the issues that agents work for, each once. A nil team has none.
+func (t *Team) Issues() []int {
+	var numbers []int
+	for i := 0; t != nil && i < len(t.Agents); i++ {
+		if n := t.Agents[i].Issue; n != 0 {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
 }
 
 // agent returns the index of the agent called name, or -1.

@@ -77,6 +77,9 @@ func (c *checker) agentName(at string, node *document.Node, name string, i int) 
 		c.problem(at, "%q is the name of agents[%d] too", document.Excerpt(name), first)
 		return
 	}
+	if j, ok := differsInCase(c.names, name); ok {
+		c.problem(at, "%q differs from the name of agents[%d] only in case, which not every file system tells apart", document.Excerpt(name), j)
+	}
 	c.names[name] = i // also a name that is refused: those who depend on it made no mistake of their own
 	switch {
 	case !c.name(at, name):
@@ -122,7 +125,21 @@ func (c *checker) agentBranch(at string, node *document.Node, a *Agent, i int) {
 		c.problem(at, "%q is the branch of agents[%d] too", document.Excerpt(a.Branch), first)
 		return
 	}
+	if j, ok := differsInCase(c.branches, a.Branch); ok {
+		c.problem(at, "%q differs from the branch of agents[%d] only in case, which not every file system tells apart", document.Excerpt(a.Branch), j)
+	}
 	c.branches[a.Branch] = i
+}
+
+// differsInCase finds the first agent whose name is another one, but not where case does not count: markers and
+// workspaces are called by names, and refs are files.
+func differsInCase(taken map[string]int, name string) (first int, found bool) {
+	for other, i := range taken {
+		if strings.EqualFold(other, name) && (!found || i < first) {
+			first, found = i, true
+		}
+	}
+	return first, found
 }
 
 // nested finds branches that git cannot have beside each other: a ref is a file, so a/b needs

@@ -222,8 +222,12 @@ func explainClaim(err error, desk claim.Desk, issue string) error {
 	var other *checkpoint.OtherHostError
 	switch {
 	case errors.As(err, &other):
-		return &exit.Error{Code: exit.Locked, Err: fmt.Errorf("%s went on elsewhere: its checkpoint on the server is of host %s; agentmux resume '#%s' --from-checkpoint takes that one and puts the directory here aside",
-			issue, other.Host, issue[strings.IndexByte(issue, '#')+1:])}
+		next := "resume '" + issue[strings.IndexByte(issue, '#'):] + "'"
+		if _, ofAgents := desk.(bundle.Desk); ofAgents {
+			next = "agents start"
+		}
+		return &exit.Error{Code: exit.Locked, Err: fmt.Errorf("%s went on elsewhere: its checkpoint on the server is of host %s; agentmux %s --from-checkpoint takes that one and puts the directory here aside",
+			issue, other.Host, next)}
 	case errors.As(err, new(*claim.RefusedError)):
 		return exit.Usage(err)
 	case !errors.As(err, &taken):

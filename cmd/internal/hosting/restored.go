@@ -25,6 +25,8 @@ type Restoring struct {
 	RepoID  int64 // 0 = asked for
 	Issue   int
 	Session string // its name on the server; empty = that of the claim of the issue, else its newest
+	Run     string // of an agents file: the session that the file names; then Team
+	Team    *host.Team
 	// Overtake puts a directory aside that the session has here already.
 	Overtake bool
 }
@@ -49,6 +51,9 @@ func Restore(ctx context.Context, a *site.Finder, s *site.Site, r Restoring) (di
 	}
 	id := claim.NewHostID()
 	of := claimedIssue{repo: r.Repo, id: r.RepoID, number: r.Issue}
+	if r.Team != nil {
+		of.number, of.shared, of.others = r.Team.Issues[0], true, r.Team.Issues[1:]
+	}
 	desk, err := openDesk(ctx, s, of, id)
 	if err != nil {
 		return "", err
@@ -57,20 +62,20 @@ func Restore(ctx context.Context, a *site.Finder, s *site.Site, r Restoring) (di
 	defer stop()
 	want, seen, err := wanted(ctx, s, desk, r)
 	if err != nil {
-		return "", explainClaim(err, desk, of.String())
+		return "", explainClaim(err, desk, of.of(err))
 	}
 	held, err := takeFor(ctx, s, desk, want, seen)
 	if err != nil {
-		return "", explainClaim(err, desk, of.String())
+		return "", explainClaim(err, desk, of.of(err))
 	}
 	done := a.Waiting("the server for the checkpoint of " + want.Session)
 	dir, err = host.Elsewhere{Host: s.Host}.Restore(ctx, host.RestoreSpec{
-		Project: p, Config: s.Config, Root: s.Project, Session: want.Session, Issue: r.Issue, Host: id, Repo: r.Repo, Attended: true, Overtake: r.Overtake,
+		Project: p, Config: s.Config, Root: s.Project, Session: want.Session, Issue: r.Issue, Team: r.Team, Host: id, Repo: r.Repo, Attended: true, Overtake: r.Overtake,
 	})
 	done()
 	if err != nil {
 		release(ctx, held)
-		return "", explainRestore(err, r.Issue)
+		return "", explainRestore(err, r)
 	}
 	return dir, nil
 }
@@ -81,11 +86,14 @@ func wanted(ctx context.Context, s *site.Site, desk claim.Desk, r Restoring) (wa
 	if err != nil {
 		return want, nil, err
 	}
-	if i := slices.IndexFunc(all, func(c claim.Seen) bool { return c.Issue == r.Issue }); i >= 0 {
+	if i := slices.IndexFunc(all, func(c claim.Seen) bool { return r.claims(c.Issue) }); i >= 0 {
 		seen = &all[i]
 		if r.Session == "" && seen.Problem == nil {
 			r.Session = seen.Claim.Session
 		}
+	}
+	if seen != nil && r.Team != nil && !r.names(r.Session) {
+		return want, nil, &claim.TakenError{Seen: *seen}
 	}
 	if r.Session, err = saved(ctx, s, r); err != nil {
 		return want, nil, err
@@ -124,12 +132,33 @@ func saved(ctx context.Context, s *site.Site, r Restoring) (string, error) {
 		return "", err
 	}
 	slices.Sort(names)
+	var found []string
 	for _, name := range slices.Backward(names) {
-		if name == r.Session || r.Session == "" && strings.Contains(name, "-"+session.IssueSlug(r.Issue, "")+"-") {
-			return name, nil
+		if name == r.Session || r.Session == "" && r.names(name) {
+			found = append(found, name)
 		}
 	}
-	return "", checkpoint.ErrNone
+	switch {
+	case len(found) == 0:
+		return "", checkpoint.ErrNone
+	case len(found) > 1 && r.Team != nil: // their names do not tell which is the newest
+		return "", exit.Usage(fmt.Errorf("the server has checkpoints of several runs called %s: %s; git push origin --delete refs/agentmux/sessions/NAME removes one", r.Run, strings.Join(found, ", ")))
+	}
+	return found[0], nil
+}
+
+// claims reports whether the session claims an issue.
+func (r Restoring) claims(issue int) bool {
+	return issue == r.Issue || r.Team != nil && slices.Contains(r.Team.Issues, issue)
+}
+
+// names reports whether a name on the server may be that of the session.
+func (r Restoring) names(name string) bool {
+	if r.Team == nil {
+		return strings.Contains(name, "-"+session.IssueSlug(r.Issue, "")+"-")
+	}
+	id, found := strings.CutPrefix(name, r.Run+"-")
+	return found && session.ValidIdentity(id)
 }
 
 // release gives the claim back of a session that could not be restored.
@@ -139,17 +168,23 @@ func release(ctx context.Context, held claim.Held) {
 	_ = held.Release(ctx) // one that stays is stale after some minutes
 }
 
-func explainRestore(err error, issue int) error {
-	if exit.As[*checkpoint.RefusedError](err) {
-		return fmt.Errorf("%w; agentmux issue %d --new starts over", err, issue)
+func explainRestore(err error, r Restoring) error {
+	switch {
+	case !exit.As[*checkpoint.RefusedError](err):
+		return err
+	case r.Team != nil:
+		return fmt.Errorf("%w; agentmux agents start without --from-checkpoint starts over", err)
 	}
-	return err
+	return fmt.Errorf("%w; agentmux issue %d --new starts over", err, r.Issue)
 }
 
 // FromCheckpoint restores the session that arg names: one of a listing, whose directory is put aside then, or an
 // issue. It returns its entry.
 func FromCheckpoint(ctx context.Context, a *site.Finder, s *site.Site, e *session.Entry, of Restoring) (session.Entry, error) {
 	if e != nil {
+		if e.State != nil && e.State.Kind == orchestrator.KindAgents {
+			return *e, exit.Usage(fmt.Errorf("%s is a run of an agents file: agentmux agents start --from-checkpoint continues it", e.Name))
+		}
 		if e.State == nil || e.State.IssueNumber == 0 {
 			return *e, exit.Usage(fmt.Errorf("%s is not of an issue, or its state cannot be read; name the issue", e.Name))
 		}

@@ -37,6 +37,8 @@ type AgentsOptions struct {
 	Yes      bool     // ask nothing
 	New      bool     // not the session of an earlier run, which is removed
 	Headless bool
+	// Checkpoint continues the run of another machine; Take takes its claims although it has not given them back.
+	Checkpoint, Take bool
 }
 
 // Agents starts the agents of an agents file, or continues their session. Everything that is
@@ -63,10 +65,13 @@ func Agents(ctx context.Context, a *site.Finder, o AgentsOptions) error {
 	if err != nil {
 		return err
 	}
+	s.Take = o.Take
 	former, err := formerOf(s, team, o)
 	switch {
 	case err != nil:
 		return err
+	case o.Checkpoint || o.Take && former == nil:
+		return movedHere(ctx, a, s, teamOf{project, team}, former, o)
 	case former != nil && !o.New:
 		return again(ctx, a, *former, team, o)
 	}
@@ -152,7 +157,7 @@ func again(ctx context.Context, a *site.Finder, e session.Entry, team *agents.Te
 	if string(frozen) != string(team.Encode()) {
 		a.Say("%s continues with the agents it was started with, not with what the file says now; --new starts with the file", e.Name)
 	}
-	return resume(ctx, a, resumed{entry: e, spec: host.RunSpec{Resume: true}, headless: o.Headless})
+	return resume(ctx, a, resumed{entry: e, spec: host.RunSpec{Resume: true}, headless: o.Headless, take: o.Take})
 }
 
 // removeFormer removes the session of an earlier run. What is in no branch is kept.
