@@ -51,8 +51,20 @@ func TestMain(m *testing.M) {
 			testexit.Exit(scribble(os.Args[2]))
 		}
 	}
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", sideBySide); err != nil {
+			panic(err)
+		}
+	}
 	os.Exit(runTests(m))
 }
+
+// sideBySide is how many tests of this package run at once. They wait for agents in terminals half
+// of their time.
+const sideBySide = "4"
 
 // inPanes returns the program whose hidden commands run in panes. runTests sets it; the first
 // rig has it built.
