@@ -82,7 +82,7 @@ var table = []row{
 	{7, "ghsync/sight", "ghsync ghsync/transport"}, // apart from ghsync: nothing of a session needs it
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
 	{6, "bot/claim/claimtest", "bot/claim"}, // a server's claims in memory, for the tests of all who decide by claims
-	{10, "bot/recall", "bot/claim bot/gate bot/journal bot/orphan ghsync orchestrator orchestrator/session"},                         // above the orphans, which a claim tells of: what no host has is told by its comment
+	{10, "bot/recall", "bot/claim bot/gate bot/journal bot/orphan ghsync ghsync/transport orchestrator orchestrator/session"},        // above the orphans, which a claim tells of: what no host has is told by its comment
 	{10, "bot/tenure", "bot/checkpoint bot/claim bot/host ghsync ghsync/transport internal/crash orchestrator orchestrator/session"}, // above the host, which is run by it, and the claims, which know no session
 	{9, "bot/orphan", "bot/claim bot/gate bot/journal bot/ticket ghsync ghsync/transport orchestrator orchestrator/session"},         // between claims, which know no request, and the gate, which knows no claim of another host
 	{10, "bot/upkeep", "bot/inbox bot/claim bot/config bot/host bot/work ghsync/mirror orchestrator orchestrator/session"},           // above the host, which removes: it says what may go
@@ -98,15 +98,15 @@ var table = []row{
 	{8, "bot/work", "bot/checkpoint bot/guarded bot/material bot/project bot/spares bot/place bot/config ghsync ghsync/pulltext ghsync/transport ghsync/markdown orchestrator/decide orchestrator/duty orchestrator/engine orchestrator/session orchestrator/session/register" +
 		" orchestrator workflows workflows/agents workflows/artifact internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/outgate internal/crash internal/redact"}, // no panes, no programs of agents
 	{8, "bot/roster", "bot/project internal/durable internal/gitrepo internal/gitrepo/clone internal/gitrepo/workspace orchestrator/duty orchestrator/session orchestrator/session/register orchestrator/team orchestrator workflows/agents workflows/message"}, // what only a run of an agents file has: the host, which runs every session, calls it
-	{7, "bot/guarded", "ghsync"}, // apart from the work: what it asks first is told to it
+	{7, "bot/guarded", "ghsync"},                                        // apart from the work: what it asks first is told to it
 	{3, "bot/notice", "internal/command orchestrator workflows/agents"}, // a desktop, and two states to compare: no session, no pane
 	{8, "bot/display", "ghsync/mirror ghsync/transport orchestrator"},   // mirrors run beside an engine, which knows none of them
 	{8, "bot/rehearsal", "ghsync ghsync/markdown ghsync/mirror ghsync/transport orchestrator/decide orchestrator/duty orchestrator/session orchestrator/toolset orchestrator workflows workflows/artifact"}, // what a true run would do it is told through an interface
 	{7, "bot/material", "workflows/prompt bot/place ghsync orchestrator/duty orchestrator/engine orchestrator/session orchestrator/story orchestrator workflows workflows/artifact" +
 		" internal/gitrepo"}, // its errors say to the engine what no repetition can change, as those of crew and work do
-	{8, "bot/restore", "bot/checkpoint bot/claim orchestrator orchestrator/duty orchestrator/session internal/gitrepo internal/durable internal/crash workflows workflows/agents"},     // a session from what another machine handed over: above the checkpoint, which knows no session, and below the host, which runs what it makes
-	{7, "bot/checkpoint", "internal/durable internal/gitrepo internal/gitrepo/remote internal/outgate internal/redact internal/crash"},              // what machines hand to each other, apart from the work it is made of: made by work, read by host
-	{7, "bot/spares", "orchestrator/duty orchestrator workflows internal/gitrepo internal/gitrepo/spare internal/gitrepo/workspace internal/crash"}, // apart from the work: what is no part of the state, and may be gone at any time
+	{8, "bot/restore", "bot/checkpoint bot/claim orchestrator orchestrator/duty orchestrator/session internal/gitrepo internal/durable internal/crash workflows workflows/agents"}, // a session from what another machine handed over: above the checkpoint, which knows no session, and below the host, which runs what it makes
+	{7, "bot/checkpoint", "internal/durable internal/gitrepo internal/gitrepo/remote internal/outgate internal/redact internal/crash"},                                             // what machines hand to each other, apart from the work it is made of: made by work, read by host
+	{7, "bot/spares", "orchestrator/duty orchestrator workflows internal/gitrepo internal/gitrepo/spare internal/gitrepo/workspace internal/crash"},                                // apart from the work: what is no part of the state, and may be gone at any time
 	{7, "bot/project", "bot/config ghsync ghsync/transport internal/durable orchestrator/session internal/agent/settings internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/document internal/crash"},
 	{7, "bot/intake", "ghsync ghsync/transport internal/redact internal/turnstile"},              // what may have changed on GitHub: it decides nothing, so it knows neither gate nor journal
 	{5, "bot/claim", "internal/gitrepo internal/gitrepo/remote internal/durable internal/crash"}, // who holds an issue, told by git refs or by locks: no session, pane or API, so that daemon, command and job claim alike
