@@ -18,8 +18,8 @@ const askPause = 5 * time.Second
 
 // Served reports whether another host has served the request of a ticket, or a person has withdrawn it, after its
 // issue was read here and before it was claimed here. A claim that was given back leaves no trace, but its host took
-// the request label off before, once a state label was on. A label that was set again beside a claim goes alone: own
-// takes it off, and the request is not served. It is asked before the decision is recorded, because this host takes
+// the request label off before, once a state label was on. A label that was set again beside a claim goes alone:
+// this host, of the account own, or another one takes it off, and the request is not served. It is asked before the decision is recorded, because this host takes
 // the label off after that. The error is that of ctx.
 func Served(ctx context.Context, github *ghsync.Client, j *journal.Journal, t ticket.Ticket, label string, own ghsync.Account) (bool, error) {
 	if _, decided := j.Decision(t.Issue, t.Trigger); decided || t.Taken || t.Former != nil || t.Trigger.Kind != gate.Label {
