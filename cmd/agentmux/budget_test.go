@@ -27,7 +27,7 @@ func referencePlaybook(seconds string) string {
 // reference runs it, shown on its issue, on a GitHub of its own.
 func reference(tb testing.TB, seconds string) *rig {
 	tb.Helper()
-	r := newRig(tb, rigOptions{playbook: referencePlaybook(seconds)})
+	r := newRig(tb, rigOptions{playbook: referencePlaybook(seconds), config: "github: {write_interval: 500ms}\n"})
 	r.expect(0, "issue", "1", "--headless")
 	e := r.session()
 	r.done(e)
@@ -39,11 +39,11 @@ func reference(tb testing.TB, seconds string) *rig {
 
 // unhurried is longer than the pause between two edits of the status, so that every state
 // of the session is shown.
-const unhurried = "1"
+const unhurried = "5"
 
 func TestGitHub71ReferenceSessionStaysInBudget(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes ten seconds")
+		t.Skip("takes half a minute")
 	}
 	t.Parallel()
 	r := reference(t, unhurried)
