@@ -13,8 +13,8 @@ import (
 	"github.com/agentmux/agentmux/internal/testplain"
 )
 
-// sideBySide is how many tests of this package run at once. A session mostly waits:
-// for the pauses that GitHub asks of those who write.
+// sideBySide is how many tests of this package run at once. A session waits half of its time,
+// for programs that start and for intervals of a bot.
 const sideBySide = "6"
 
 // TestMain lets the test binary act as agentmux: everything that a session starts

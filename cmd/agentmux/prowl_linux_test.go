@@ -156,6 +156,9 @@ func (rep *prowlReport) memory(at, who string, values map[string]string) {
 	}
 }
 
+// prowling is held by a search: two at once would read of one another what they search for.
+var prowling sync.Mutex
+
 // prowl has a process of this user look for values in all that the rig's session has.
 func (r *rig) prowl(values map[string]string) prowlReport {
 	r.t.Helper()
@@ -170,7 +173,10 @@ func (r *rig) prowl(values map[string]string) prowlReport {
 	cmd := exec.Command(own, plain, prowl)
 	var out, complaints bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = bytes.NewReader(req), &out, &complaints, []string{"PATH=/usr/bin:/bin"}
-	if err := cmd.Run(); err != nil {
+	prowling.Lock()
+	err = cmd.Run()
+	prowling.Unlock()
+	if err != nil {
 		r.t.Fatalf("%v\n%s", err, complaints.String())
 	}
 	var rep prowlReport

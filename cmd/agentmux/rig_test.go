@@ -176,6 +176,9 @@ providers:
 		"GITHUB_API_URL=" + r.github.API(), "GITHUB_SERVER_URL=" + r.github.URL(), "GITHUB_GRAPHQL_URL=" + r.github.GraphQL(),
 		"AGENTMUX_GITHUB_TOKEN=" + r.github.Token(rigBot), "AGENTMUX_TEST_BINARY=1", panesEnv + "=" + panes, "GIT_CONFIG_NOSYSTEM=1", testexit.Env,
 	}
+	if often := os.Getenv("GOGC"); often != "" {
+		r.env = append(r.env, "GOGC="+often) // how often memory is collected here, it is in commands
+	}
 }
 
 // noteMade notes a session as made on the machine of the rig.
