@@ -252,9 +252,10 @@ func (r *runner) sweeps() []int {
 	return r.result().Dispatched
 }
 
-// The job that a sweep starts for a dead one takes its claim, and continues its session from the checkpoint: same
-// comment, one pull request. The next sweep has nothing to do.
-func TestGitHub90ADeadJobIsContinuedOnce(t *testing.T) {
+// TestGitHub67TheNextJobContinuesForAKilledRunner is row 67 of github section 15: the job that a sweep starts for a dead one takes
+// its claim, and continues its session from the checkpoint: same branch, same comment, one pull request. The next sweep has
+// nothing to do.
+func TestGitHub67TheNextJobContinuesForAKilledRunner(t *testing.T) {
 	t.Parallel()
 	r := deadJob(t, "")
 	repo := r.github.Repo(rigRepo)
@@ -263,6 +264,15 @@ func TestGitHub90ADeadJobIsContinuedOnce(t *testing.T) {
 	got := r.result()
 	if got.Outcome != "done" || len(repo.Pulls()) != 1 || r.claimRef() != "" || !strings.HasPrefix(got.Moved, "moved from a_77_1, work of ") {
 		t.Errorf("result %+v, %d pull requests, claim %q\n%s", got, len(repo.Pulls()), r.claimRef(), ran.out)
+	}
+	branches := 0
+	for ref := range repo.Refs() {
+		if strings.HasPrefix(ref, "refs/heads/") && ref != "refs/heads/main" {
+			branches++
+		}
+	}
+	if branches != 1 {
+		t.Errorf("%d branches", branches)
 	}
 	comments := repo.Comments(1)
 	if n := strings.Count(fmt.Sprint(comments), "kind=status"); n != 1 || !strings.HasPrefix(comments[0].Body, "### agentmux: done") ||
