@@ -179,13 +179,14 @@ var table = []row{
 	{0, "orchestrator/watch", ""},
 	{-2, "internal/command", ""}, // below all that start programs, so that a sandbox can stand there
 	{-2, "internal/crash", ""},   // below all, because every package that changes something outside marks where a kill is tried
-	{0, "ghsync/fakehub", "ghsync/fakehub/ban ghsync/fakehub/bare ghsync/fakehub/graphql ghsync/fakehub/hook ghsync/fakehub/jwt ghsync/fakehub/paging ghsync/fakehub/pattern ghsync/fakehub/query ghsync/fakehub/session"},
+	{0, "ghsync/fakehub", "ghsync/fakehub/ban ghsync/fakehub/bare ghsync/fakehub/graphql ghsync/fakehub/hook ghsync/fakehub/jwt ghsync/fakehub/paging ghsync/fakehub/pattern ghsync/fakehub/query ghsync/fakehub/run ghsync/fakehub/session"},
 	{-1, "ghsync/fakehub/ban", ""},     // what no client of ours may ask, whatever the fake answers
 	{-1, "ghsync/fakehub/bare", ""},    // the git side of the fake
 	{-1, "ghsync/fakehub/graphql", ""}, // what GraphQL is, apart from what GitHub is
 	{-1, "ghsync/fakehub/hook", ""},    // deliveries on their way
 	{-1, "ghsync/fakehub/paging", ""},  // pages of lists, and the links between them
 	{-1, "ghsync/fakehub/pattern", ""}, // which line of a table of resources a path is of
+	{-1, "ghsync/fakehub/run", ""},     // runs of workflows
 	{-1, "ghsync/fakehub/query", ""},   // the language of searches
 	{-1, "ghsync/fakehub/jwt", ""},     // what an App signs, apart from what it may do
 	{-1, "ghsync/fakehub/runlog", ""},  // what a runner hears in the log of a job: one reader for the tests of the job and of the command
@@ -207,6 +208,7 @@ var forTests = map[string]string{
 	"ghsync/fakehub/graphql":     "ghsync/fakehub",
 	"ghsync/fakehub/hook":        "ghsync/fakehub",
 	"ghsync/fakehub/query":       "ghsync/fakehub",
+	"ghsync/fakehub/run":         "ghsync/fakehub",
 	"ghsync/fakehub/paging":      "ghsync/fakehub",
 	"ghsync/fakehub/pattern":     "ghsync/fakehub",
 	"ghsync/fakehub/jwt":         "ghsync/fakehub",

@@ -14,13 +14,13 @@ import (
 // followed is what the follow-ups of a repository ask of the bot.
 type followed struct{ *repository }
 
-// Pulls returns the open pull requests of sessions that have ended here.
+// Pulls returns the open pull requests of sessions that have ended here; none to a job, which ends with its session.
 func (f followed) Pulls(ctx context.Context) ([]follow.Pull, error) {
 	var all []follow.Pull
 	for _, h := range f.sessions.all() {
 		s := h.state.Load()
 		number := s.Completion.PRNumber
-		if !f.sessions.pulls.IsOpen(number) {
+		if f.bot.Issue != 0 || !f.sessions.pulls.IsOpen(number) {
 			continue
 		}
 		c, err := f.configs.At(ctx, s.BaseSHA)

@@ -27,7 +27,7 @@ import (
 func (w *waiting) starting(ctx context.Context) (over bool) {
 	var err error
 	if !w.Saved {
-		_, err = w.placard.Show(ctx, comment.Waiting{Reason: "for the repository, which is fetched"})
+		_, err = w.placard.Show(ctx, comment.Waiting{Slot: true, Reason: "for the repository, which is fetched"})
 	}
 	switch {
 	case errors.Is(err, mirror.ErrIssueGone):

@@ -71,6 +71,7 @@ var githubCases = map[int]string{
 	35: "An issue of another repository than the clone's, and a pull request, are refused before anything is asked.",
 	42: "A change of labels that was cut short is finished; the label of a session under way is put back, that of an end a person may remove; a stop leaves none.",
 	66: "A signal ends a job's session in order: the label, the claim and the exit code say so.",
+	67: "A runner that is killed leaves its session to the next one, and one that is not stops when it has lost it: one branch, one status comment, one pull request.",
 	68: "A checkpoint leaves out what holds a secret, and says so.",
 	69: "A dry run writes nothing and lists what the run writes.",
 	70: "Each permission that is missing is named with what to do; an App with fewer works.",

@@ -19,6 +19,9 @@ type Away struct {
 	Last string // the commit that it pushed last; empty for none
 	// Pass reports whether one push may be made. For the last one of a session it waits until it may.
 	Pass func(ctx context.Context, last bool) (bool, error)
+	// Reread asks the server for the claim when the checkpoint there is of another host, which then may have that, too;
+	// its error is why the claim is not held. May be nil.
+	Reread func(ctx context.Context) error
 	// Note is told of each commit that was pushed, before the next one is.
 	Note func(commit string) error
 
@@ -90,6 +93,9 @@ func (a *Away) Push(ctx context.Context, store *gitrepo.Store, p Pushing) error 
 			return err
 		}
 		if old, err = a.there(ctx, store, p.To, p.Session); err != nil {
+			if a.Reread != nil && errors.As(err, new(*OtherHostError)) {
+				return errors.Join(a.Reread(ctx), err)
+			}
 			return err
 		}
 	}

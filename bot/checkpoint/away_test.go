@@ -129,6 +129,22 @@ func TestACheckpointOfAnotherHostStays(t *testing.T) {
 	}
 }
 
+// TestGitHub67AnotherHostsCheckpointHasTheClaimReadAgain is part of row 67 of github section 15: a host that was taken for dead
+// need not wait for its next beat to see that.
+func TestGitHub67AnotherHostsCheckpointHasTheClaimReadAgain(t *testing.T) {
+	t.Parallel()
+	hub := newHub(t)
+	a, b := newMachine(t, hub, "h_1"), newMachine(t, hub, "h_2")
+	lost, asked := errors.New("the claim is lost"), 0
+	b.Reread = func(context.Context) error { asked++; return lost }
+	if err := a.push(a.commit("1"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.push(b.commit("2"), nil); !errors.Is(err, lost) || !errors.As(err, new(*checkpoint.OtherHostError)) || asked != 1 {
+		t.Errorf("asked %d times: %v", asked, err)
+	}
+}
+
 // Case 79: once the claim is lost no checkpoint is pushed.
 func TestGitHub79TheGuardIsAskedBeforeACheckpoint(t *testing.T) {
 	t.Parallel()

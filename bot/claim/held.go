@@ -56,6 +56,12 @@ func (h *remoteHeld) Check(ctx context.Context) error {
 	if err != nil || known {
 		return err
 	}
+	return h.Reread(ctx)
+}
+
+// Reread is Check that asks the server whatever the last beat says: something of the session was seen
+// that another host did.
+func (h *remoteHeld) Reread(ctx context.Context) error {
 	if err := h.desk.fresh(ctx, false); err != nil {
 		return fmt.Errorf("check the claim of issue %d: %w", h.issue, err)
 	}

@@ -270,19 +270,12 @@ const overlap = 5 * time.Minute
 
 // reread hears all comments of an issue and its pull request since a time, and the reviews.
 func (e *Ear) reread(ctx context.Context, s Subject, since time.Time) error {
-	numbers := []int{s.Issue}
-	if s.Pull != 0 {
-		numbers = append(numbers, s.Pull)
+	all, whole, err := e.newest(ctx, s, since)
+	if err == nil && !whole {
+		all, err = e.listed(ctx, s, since)
 	}
-	var all []ghsync.IssueComment
-	for _, number := range numbers {
-		comments, err := ghsync.Comments{Client: e.o.Client}.Since(ctx, e.where(), number, since)
-		if err != nil {
-			return err
-		}
-		for _, c := range comments {
-			all = append(all, ghsync.IssueComment{Comment: c, On: number})
-		}
+	if err != nil {
+		return err
 	}
 	e.Hear(all...)
 	if s.Pull == 0 {
@@ -291,6 +284,39 @@ func (e *Ear) reread(ctx context.Context, s Subject, since time.Time) error {
 	reviews, err := ghsync.Intake{Client: e.o.Client}.Reviews(ctx, e.where(), s.Pull)
 	e.HearReviews(s.Pull, reviews...)
 	return err
+}
+
+// newest returns those comments from the list that is polled: one request for issue and pull request, which does
+// not count if nothing was said since the last poll. It is not whole where more was said than fits on a page.
+func (e *Ear) newest(ctx context.Context, s Subject, since time.Time) (all []ghsync.IssueComment, whole bool, err error) {
+	comments, more, err := ghsync.Intake{Client: e.o.Client}.RecentComments(ctx, e.where(), 1)
+	for _, c := range comments {
+		if c.EditedAt.Before(since) {
+			return all, true, err
+		}
+		if c.On == s.Issue || c.On == s.Pull {
+			all = append(all, c)
+		}
+	}
+	return all, !more, err
+}
+
+// listed returns those comments from the lists of the issue and of its pull request.
+func (e *Ear) listed(ctx context.Context, s Subject, since time.Time) (all []ghsync.IssueComment, err error) {
+	numbers := []int{s.Issue}
+	if s.Pull != 0 {
+		numbers = append(numbers, s.Pull)
+	}
+	for _, number := range numbers {
+		comments, err := ghsync.Comments{Client: e.o.Client}.Since(ctx, e.where(), number, since)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range comments {
+			all = append(all, ghsync.IssueComment{Comment: c, On: number})
+		}
+	}
+	return all, nil
 }
 
 // judgeAll judges the commands that came, and those that waited long enough, oldest first. Of one

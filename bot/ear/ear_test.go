@@ -2,6 +2,7 @@ package ear_test
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"runtime"
 	"slices"
@@ -882,6 +883,36 @@ func TestGitHub82ACommentInTheMomentOfTheRelease(t *testing.T) {
 	s.read()
 	if news, err := s.ear.News(t.Context(), s.issue, since); err != nil || news {
 		t.Errorf("all is read: news %v, %v", news, err)
+	}
+}
+
+// TestGitHub82ACommentBehindAPageOfOthers is heard all the same, and one that no other one hides costs one request.
+func TestGitHub82ACommentBehindAPageOfOthers(t *testing.T) {
+	for name, c := range map[string]struct{ others, lists int }{"alone": {lists: 1}, "hidden": {others: 120, lists: 3}} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			standings["parked"](s)
+			since := s.Now()
+			s.review("fine", "wil")
+			s.repo.Comment(s.subject.Pull, "/agentmux changes Otherwise.", "wil")
+			other := s.repo.AddIssue(fakehub.IssueSpec{Title: "another", Author: "wil"})
+			for range c.others {
+				s.repo.Comment(other, "hello", "wil")
+			}
+			s.server.ResetLog()
+			if news, err := s.ear.News(t.Context(), s.issue, since); err != nil || !news {
+				t.Errorf("news %v, %v", news, err)
+			}
+			lists := 0
+			for _, r := range s.server.Calls() {
+				if r.Method == http.MethodGet && strings.Contains(r.Path, "/comments?") {
+					lists++
+				}
+			}
+			if lists != c.lists {
+				t.Errorf("%d lists of comments were read, want %d", lists, c.lists)
+			}
+		})
 	}
 }
 

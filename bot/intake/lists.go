@@ -137,7 +137,6 @@ func (p *Poller) candidates(all []ghsync.Issue) []Candidate {
 	for _, issue := range all {
 		if c, ok := candidate(p.o.Client.Host(), p.o.RepoID, p.o.Label, issue, p.repo); ok {
 			found = append(found, c)
-			p.met = p.met || issue.Number == p.o.Issue
 		}
 	}
 	return found

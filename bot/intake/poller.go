@@ -84,7 +84,6 @@ type Poller struct {
 	when   schedule
 	lists  [everything]list
 	open   []int // pull requests of the last reading
-	met    bool  // a list has shown the one issue that is served, with a request label
 	full   fullSync
 	hooked time.Time    // when the first hook came that waits for a reading; zero: none
 	errs   [parts]error // why each part could not be read
@@ -193,6 +192,10 @@ func (p *Poller) begin(ctx context.Context) context.Context {
 		p.when.due[i] = now
 	}
 	p.when.off[pulls] = true
+	if p.o.Issue != 0 && !p.o.Commanded {
+		// The full sync hands the issue on, and what is done for it then changes the list at once.
+		p.when.due[issues] = now.Add(p.o.Pace().Every)
+	}
 	return transport.WithPriority(ctx, transport.PriorityDiscovery)
 }
 

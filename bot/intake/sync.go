@@ -75,10 +75,9 @@ func (p *Poller) sync(ctx context.Context) (done bool, err error) {
 	return len(f.steps) == 0, nil
 }
 
-// syncIssue hands on the one issue that is served, unless the list of issues did just now: that is
-// cheaper than to look for it in the lists of labels.
+// syncIssue hands on the one issue that is served: that is cheaper than to look for it in the lists of labels.
 func (p *Poller) syncIssue(ctx context.Context) ([]step, error) {
-	if p.o.Commanded || p.met && p.full.count == 1 {
+	if p.o.Commanded {
 		return nil, nil
 	}
 	return nil, p.hand(ctx, Changes{Candidates: []Candidate{{Host: p.o.Client.Host(), Owner: p.repo.Owner, Repo: p.repo.Name, RepoID: p.o.RepoID, Issue: p.o.Issue, Via: Poll}}})

@@ -186,11 +186,12 @@ func (t *tenure) begin(ctx context.Context) error {
 func (t *tenure) away() *checkpoint.Away {
 	shared, ok := t.Held.(interface {
 		Pass(ctx context.Context, last bool) (bool, error)
+		Reread(ctx context.Context) error
 	})
 	if !ok {
 		return nil
 	}
-	return &checkpoint.Away{Host: t.Host.String(), Last: t.note.Checkpoint, Pass: shared.Pass, Note: func(commit string) error {
+	return &checkpoint.Away{Host: t.Host.String(), Last: t.note.Checkpoint, Pass: shared.Pass, Reread: shared.Reread, Note: func(commit string) error {
 		t.note.Checkpoint = commit
 		return t.note.Write(t.Run.Dir)
 	}}

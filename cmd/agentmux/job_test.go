@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/cmd/internal/job"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
@@ -251,9 +252,10 @@ func (r *runner) sweeps() []int {
 	return r.result().Dispatched
 }
 
-// The job that a sweep starts for a dead one takes its claim, and continues its session from the checkpoint: same
-// comment, one pull request. The next sweep has nothing to do.
-func TestGitHub90ADeadJobIsContinuedOnce(t *testing.T) {
+// TestGitHub67TheNextJobContinuesForAKilledRunner is row 67 of github section 15: the job that a sweep starts for a dead one takes
+// its claim, and continues its session from the checkpoint: same branch, same comment, one pull request. The next sweep has
+// nothing to do.
+func TestGitHub67TheNextJobContinuesForAKilledRunner(t *testing.T) {
 	t.Parallel()
 	r := deadJob(t, "")
 	repo := r.github.Repo(rigRepo)
@@ -262,6 +264,15 @@ func TestGitHub90ADeadJobIsContinuedOnce(t *testing.T) {
 	got := r.result()
 	if got.Outcome != "done" || len(repo.Pulls()) != 1 || r.claimRef() != "" || !strings.HasPrefix(got.Moved, "moved from a_77_1, work of ") {
 		t.Errorf("result %+v, %d pull requests, claim %q\n%s", got, len(repo.Pulls()), r.claimRef(), ran.out)
+	}
+	branches := 0
+	for ref := range repo.Refs() {
+		if strings.HasPrefix(ref, "refs/heads/") && ref != "refs/heads/main" {
+			branches++
+		}
+	}
+	if branches != 1 {
+		t.Errorf("%d branches", branches)
 	}
 	comments := repo.Comments(1)
 	if n := strings.Count(fmt.Sprint(comments), "kind=status"); n != 1 || !strings.HasPrefix(comments[0].Body, "### agentmux: done") ||
@@ -394,7 +405,8 @@ func TestGitHub76AJobThatNeedsAPersonIsGreen(t *testing.T) {
 	}
 }
 
-// TestGitHub90TheSweepStartsWhatWasLost is part of rows 34 and 90 of github section 15.
+// TestGitHub90TheSweepStartsWhatWasLost is part of rows 34 and 90 of github section 15: of three issues whose label no job took,
+// two that a dead job has, one that is let go of, and two that live hosts have, the first six are started once each.
 func TestGitHub90TheSweepStartsWhatWasLost(t *testing.T) {
 	t.Parallel()
 	at := filepath.Join(t.TempDir(), "at")
@@ -423,11 +435,20 @@ func TestGitHub90TheSweepStartsWhatWasLost(t *testing.T) {
 		t.Errorf("dispatched %q, want %q", got, want)
 	}
 	repo.SetRun(fakehub.Run{ID: 77, Attempt: 1, Status: "completed", Conclusion: "failure"})
-	r.expect(0, "issue", "", "--headless")
-	if got := numbers()[3:]; !slices.Equal(got, append([]string{"agentmux.yml main 1"}, want...)) {
-		t.Errorf("dispatched %q", got)
+	for issue := 5; issue <= 8; issue++ {
+		repo.AddIssue(fakehub.IssueSpec{Title: "More", Body: "More.\n", Author: rigOwner})
+		repo.SetRun(fakehub.Run{ID: int64(100 + issue), Attempt: 1, Status: "in_progress"})
 	}
-	if got := r.result(); got.Outcome != "swept" || !slices.Equal(got.Dispatched, []int{1, 2, 3, 4}) || got.Session != "" {
+	repo.SetRun(fakehub.Run{ID: 105, Attempt: 2, Status: "in_progress"}) // a later attempt, which knows nothing of the first
+	r.putClaims(jobOf, claim.Running, 5, 7)
+	r.putClaims(jobOf, claim.Handover, 6)
+	r.putClaims(func(int) claim.HostID { return claim.NewHostID() }, claim.Running, 8)
+	r.expect(0, "issue", "", "--headless")
+	want = append([]string{"agentmux.yml main 1"}, append(want, "agentmux.yml main 5", "agentmux.yml main 6")...)
+	if got := numbers()[3:]; !slices.Equal(got, want) {
+		t.Errorf("dispatched %q, want %q", got, want)
+	}
+	if got := r.result(); got.Outcome != "swept" || !slices.Equal(got.Dispatched, []int{1, 2, 3, 4, 5, 6}) || got.Session != "" {
 		t.Errorf("result %+v", got)
 	}
 }

@@ -1,4 +1,5 @@
-// Package dispatch starts workflows of GitHub Actions by hand, for requests whose job was lost. A start
+// Package dispatch starts workflows of GitHub Actions by hand, for requests whose job was lost, and tells which
+// runs are in progress. A start
 // whose answer is lost is not repeated: the next sweep sees whether it was needed. It stores nothing;
 // errors are those of ghsync/transport.
 package dispatch

@@ -3,6 +3,8 @@ package fakehub
 import (
 	"net/http"
 	"slices"
+
+	"github.com/agentmux/agentmux/ghsync/fakehub/run"
 )
 
 // CheckSpec describes a check run. Conclusion "" is a run that is not completed.
@@ -23,18 +25,10 @@ type Annotation struct {
 }
 
 // Dispatch is a workflow that was started by hand.
-type Dispatch struct {
-	Workflow, Ref string
-	Inputs        map[string]string
-}
+type Dispatch = run.Dispatch
 
 // Run is a workflow run of Actions; Status is queued, in_progress or completed.
-type Run struct {
-	ID         int64
-	Attempt    int
-	Status     string
-	Conclusion string
-}
+type Run = run.Run
 
 func (v viewer) checkJSON(k *checkRun) any {
 	state := "completed"
@@ -119,15 +113,21 @@ func listAnnotations(c *call) reply {
 }
 
 func getRun(c *call) reply {
-	run := c.repo.runs[c.param("id")]
-	if run == nil {
-		return notFound()
+	if run := c.repo.runs[c.param("id")]; run != nil {
+		return ok(c.runJSON(run))
 	}
-	return ok(obj{
-		"id": run.ID, "run_attempt": run.Attempt, "status": run.Status, "conclusion": orNull(run.Conclusion),
-		"url":      c.url("repos", c.repo.fullName(), "actions/runs", run.ID),
-		"html_url": c.URL() + "/" + c.repo.fullName() + "/actions/runs/" + itoa(int(run.ID)),
-	})
+	return notFound()
+}
+
+func listRuns(c *call) reply {
+	all := c.repo.runs.In(c.query.Get("status"))
+	out := page(c, all, c.runJSON)
+	out.body = obj{"total_count": len(all), "workflow_runs": out.body}
+	return out
+}
+
+func (c *call) runJSON(run *Run) any {
+	return run.JSON(c.url("repos", c.repo.fullName()), c.URL()+"/"+c.repo.fullName())
 }
 
 // postDispatch starts a workflow by hand; Repo.Dispatches lists what was started.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub/bare"
+	"github.com/agentmux/agentmux/ghsync/fakehub/run"
 )
 
 // obj is a JSON object; its keys are encoded in order, which keeps entity tags stable.
@@ -40,7 +41,7 @@ type repo struct {
 	statuses      map[string][]*status // by commit, oldest first
 	checks        map[string][]*checkRun
 	required      map[string]bool // contexts and check names
-	runs          map[int64]*Run
+	runs          run.Runs
 	dispatches    []Dispatch
 	pushRules     []PushRule
 	rules         []Rule

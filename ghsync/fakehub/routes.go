@@ -115,6 +115,7 @@ func commitRoutes() []route {
 		{"GET", r + "/commits/{sha...}", Read, "contents", getCommit, 0},
 
 		{"GET", r + "/actions/workflows", Read, "actions", listWorkflows, 0},
+		{"GET", r + "/actions/runs", Read, "actions", listRuns, 0},
 		{"GET", r + "/actions/runs/{id}", Read, "actions", getRun, 0},
 		{"GET", r + "/actions/permissions/workflow", Admin, "administration", getWorkflowPermission, 0},
 

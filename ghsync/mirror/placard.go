@@ -90,17 +90,22 @@ func OpenPlacard(o Options, file string, t Ticket) (*Placard, error) {
 	return &Placard{ledger: k, poster: &poster{ledger: k, places: places}, labels: &labeler{ledger: k}, waits: placardPause, begun: t.Begun, follower: t.Follower}, nil
 }
 
-// Show makes the comment say what the ticket waits for, and the issue carry the label. next is
+// Show makes the comment say what the ticket waits for, and the issue carry the label: that of the queue, or
+// that of a session if the ticket has a slot before it was ever in the queue. next is
 // when to call it again at the latest, 0 if all is shown. A lock of the issue is no error: then
 // the label alone tells. The error is ErrIssueGone once the issue is known to be deleted or transferred.
 func (p *Placard) Show(ctx context.Context, w comment.Waiting) (next time.Duration, err error) {
+	want := ghsync.LabelQueued
+	if w.Slot && p.st.Label != want { // else the mirror of the session changes it
+		want = ghsync.LabelRunning
+	}
 	next, err = p.comment(ctx, w)
 	switch {
 	case err != nil:
-	case p.st.Label == "", p.st.Label != ghsync.LabelQueued:
-		err = p.labels.setLabels(ctx, ghsync.LabelQueued, p.st.Label == "")
+	case p.st.Label != want:
+		err = p.labels.setLabels(ctx, want, p.st.Label == "")
 	case p.st.LabelUnsure:
-		err = p.labels.setLabels(ctx, ghsync.LabelQueued, false)
+		err = p.labels.setLabels(ctx, want, false)
 	}
 	if err != nil {
 		return 0, p.poster.places.relocate(ctx, err)

@@ -284,3 +284,42 @@ func TestALostSessionIsToldOf(t *testing.T) {
 		t.Errorf("labels %q, before %q", now, labels)
 	}
 }
+
+// A ticket that begins at once was never in the queue: the label says so, and the session's mirror need not change it.
+func TestATicketWithASlotHasTheLabelOfASession(t *testing.T) {
+	labelled := func(st *stage) (routes []string) {
+		for _, e := range st.server.Log() {
+			if strings.Contains(e.Route, "/labels") {
+				method, _, _ := strings.Cut(e.Route, " ")
+				routes = append(routes, method+" "+e.Path[strings.LastIndex(e.Path, "/")+1:])
+			}
+		}
+		return routes
+	}
+	begins := comment.Waiting{Slot: true, Reason: "for the repository, which is fetched"}
+	for name, c := range map[string]struct {
+		queued bool
+		want   []string
+	}{
+		"at once":        {want: []string{"POST labels", "DELETE agentmux"}},
+		"from the queue": {queued: true, want: []string{"POST labels", "DELETE agentmux", "POST labels", "DELETE agentmux:queued"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := newStage(t)
+			p := st.placard(st.options(), false)
+			if c.queued {
+				st.show(p, comment.Waiting{Place: 1, Of: 1})
+			}
+			st.show(p, begins)
+			m := st.mirror(st.options())
+			st.play(st.script[0])
+			st.finish(m)
+			if got := st.repo.Issue(12).Labels; !slices.Contains(got, "agentmux:running") || slices.Contains(got, "agentmux:queued") || slices.Contains(got, "agentmux") {
+				t.Errorf("labels %v", got)
+			}
+			if got := labelled(st); !slices.Equal(got, c.want) {
+				t.Errorf("writes of labels %q, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -25,7 +25,8 @@ type post struct {
 type poster struct {
 	*ledger
 	places *locator
-	author int64 // the account that writes; 0: not known yet
+	author int64  // the account that writes; 0: not known yet
+	listed string // digest of the status comment when it was listed last; empty: unknown
 }
 
 // place returns where a comment can be made that belongs on an issue or a pull request: there,
@@ -152,6 +153,7 @@ func (p *poster) lookFor(ctx context.Context, want post, in intent) (id int64, w
 type ownComment struct {
 	id     int64
 	marker ghsync.Marker
+	digest string // of the text above the marker; empty: it was not written like one of ours
 }
 
 // own lists the comments of this session on an issue or pull request, oldest first: those of
@@ -173,10 +175,19 @@ func (p *poster) own(ctx context.Context, on int, since time.Time) ([]ownComment
 		marker, ok := ghsync.ParseMarker(c.Body)
 		written := c.Author.ID != 0 && (c.Author.ID == p.author || c.Author.ID == p.st.AuthorID)
 		if ok && written && marker.Session == p.view.Identity.Public {
-			out = append(out, ownComment{id: c.ID, marker: marker})
+			out = append(out, ownComment{id: c.ID, marker: marker, digest: digestAbove(string(c.Body), marker)})
 		}
 	}
 	return out, nil
+}
+
+// digestAbove is the digest of the text above a marker.
+func digestAbove(body string, marker ghsync.Marker) string {
+	text, ok := strings.CutSuffix(body, "\n\n"+marker.String())
+	if !ok {
+		return ""
+	}
+	return ghsync.HashOf(text)
 }
 
 // adopt takes over the first comment of each key and deletes its twins.
@@ -196,7 +207,7 @@ func (p *poster) adopt(ctx context.Context, on int, found []ownComment) error {
 			p.st.Comments[key] = c.id
 			continue
 		}
-		if p.st.StatusCommentID != c.id {
+		if p.listed = c.digest; p.st.StatusCommentID != c.id {
 			p.st.StatusCommentID, p.st.StatusOn, p.st.StatusDigest = c.id, on, ""
 		}
 	}

@@ -51,7 +51,8 @@ func (r *run) sweep(ctx context.Context, c *config.Config, of Request, result *R
 	if err != nil {
 		return err
 	}
-	if err := left(ctx, desk, asked, func(issue int, err error) {
+	running := func(ctx context.Context) (map[int64]int, error) { return dispatch.Running(ctx, act.Client, of.Repo) }
+	if err := left(ctx, desk, running, asked, func(issue int, err error) {
 		r.log.Annotate(Warning, "sweep", r.shown(fmt.Sprintf("whether the host of #%d is gone is not known: %v", issue, err)))
 	}); err != nil {
 		return err
@@ -97,14 +98,23 @@ func labelled(ctx context.Context, c *ghsync.Client, repo ghsync.Repo, label str
 }
 
 // left notes the issues whose claim a job left. One that a host works on and that has its label again
-// costs a job that does nothing.
-func left(ctx context.Context, desk claim.Desk, asked map[int]bool, unknown func(issue int, err error)) error {
+// costs a job that does nothing. Jobs whose runs are in progress are not asked for one by one: running lists
+// them by run, a hundred in a request. Where it does not, they are.
+func left(ctx context.Context, desk claim.Desk, running func(context.Context) (map[int64]int, error), asked map[int]bool, unknown func(issue int, err error)) error {
 	all, err := desk.Look(ctx)
 	if err != nil {
 		return err
 	}
+	attempts := map[int64]int{}
+	if jobs := slices.DeleteFunc(slices.Clone(all), func(s claim.Seen) bool { _, _, isJob := s.Claim.Host.Job(); return !isJob }); len(jobs) > 1 {
+		attempts, _ = running(ctx)
+	}
 	for _, seen := range all {
 		if seen.Problem != nil {
+			continue
+		}
+		run, attempt, isJob := seen.Claim.Host.Job()
+		if isJob && attempts[run] == attempt && seen.Claim.State != claim.Handover {
 			continue
 		}
 		why, err := desk.Stale(ctx, seen)

@@ -13,6 +13,7 @@ type Waiting struct {
 	Reason    string // why it waits, as a part of a sentence; empty: for a slot
 	Dropped   string // why it will not start; empty: it will
 	Begun     bool   // it had started, on a host that is gone
+	Slot      bool   // it has one, and begins as soon as its reason is over
 }
 
 // placesTold is how far from its turn a ticket learns its exact place.
