@@ -154,6 +154,7 @@ func TestADetachedHostReadsNothingAgain(t *testing.T) {
 	if records, askers := readings(r.github.Calls()); records != 1 || askers != 1 {
 		t.Errorf("the issue was read %d times, who asked for it %d times", records, askers)
 	}
+	r.eventually("the claim is given back", func() bool { return len(r.claims()) == 0 }, nil)
 	if res := r.expect(0, append(flag, "changes", "Say three")...); !strings.Contains(res.err, "changes: done") {
 		t.Errorf("%s", res.err)
 	}
