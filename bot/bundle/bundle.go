@@ -72,31 +72,44 @@ func (d Desk) all(ctx context.Context, want claim.Want, take func(claim.Want) (c
 		h.claims = append(h.claims, one)
 	}
 	h.watch()
-	if first, ok := h.claims[0].(passing); ok {
-		return &shared{h, first}, nil
+	s := &shared{held: h}
+	for _, one := range h.claims {
+		if seen, ok := one.(claim.Shared); ok {
+			s.claims = append(s.claims, seen)
+		}
+	}
+	if len(s.claims) == len(h.claims) {
+		return s, nil
 	}
 	return h, nil
 }
 
-// passing is what a claim that others see has beside the rest: the pace of its repository.
-type passing interface {
-	Pass(ctx context.Context, last bool) (bool, error)
-}
-
-// shared are claims that others see. The pace of one is that of all: they are of one repository.
+// shared are claims that others see.
 type shared struct {
 	*held
-	first passing
+	claims []claim.Shared
 }
+
+var _ claim.Shared = (*shared)(nil)
 
 // spareEvery is how often the last push of a session asks for room.
 const spareEvery = time.Second
 
-// Pass is that of one claim, but the last push of a session, too, leaves room for the ends of the claims:
-// each of them is a push, and other hosts wait for them.
+// Reread reads each of them.
+func (s *shared) Reread(ctx context.Context) error {
+	for _, one := range s.claims {
+		if err := one.Reread(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Pass is that of one claim, since all are of one repository, but the last push of a session, too, leaves room for the
+// ends of the claims: each of them is a push, and other hosts wait for them.
 func (s *shared) Pass(ctx context.Context, last bool) (bool, error) {
 	for {
-		pass, err := s.first.Pass(ctx, false)
+		pass, err := s.claims[0].Pass(ctx, false)
 		if pass || err != nil || !last {
 			return pass, err
 		}

@@ -48,6 +48,16 @@ type Held interface {
 	Release(ctx context.Context) error
 }
 
+// Shared is what a claim on a server has beside [Held]; others see it.
+type Shared interface {
+	// Pass reports whether the holder may push something that is no claim: now or never, or, for the last
+	// push of a session, as soon as the pace of the repository allows.
+	Pass(ctx context.Context, last bool) (bool, error)
+	// Reread is Check that asks the server whatever the last beat says: something of the session was seen that
+	// another host did.
+	Reread(ctx context.Context) error
+}
+
 // Want is what a host wants to claim an issue for.
 type Want struct {
 	Issue   int

@@ -39,8 +39,9 @@ func (h *remoteHeld) Holder() string {
 	return h.err.holder()
 }
 
-// Pass reports whether the holder may push something that is no claim: now or never, or, for the last
-// push of a session, as soon as the pace of the repository allows.
+var _ Shared = (*remoteHeld)(nil)
+
+// Pass is described at Shared.
 func (h *remoteHeld) Pass(ctx context.Context, last bool) (bool, error) {
 	if !last {
 		return h.desk.pace.Spare(), nil
@@ -59,8 +60,7 @@ func (h *remoteHeld) Check(ctx context.Context) error {
 	return h.Reread(ctx)
 }
 
-// Reread is Check that asks the server whatever the last beat says: something of the session was seen
-// that another host did.
+// Reread is described at Shared.
 func (h *remoteHeld) Reread(ctx context.Context) error {
 	if err := h.desk.fresh(ctx, false); err != nil {
 		return fmt.Errorf("check the claim of issue %d: %w", h.issue, err)

@@ -184,10 +184,7 @@ func (t *tenure) begin(ctx context.Context) error {
 // away has checkpoints pushed under a claim that others see; nil where it is a lock of this machine,
 // whose server takes no refs of ours.
 func (t *tenure) away() *checkpoint.Away {
-	shared, ok := t.Held.(interface {
-		Pass(ctx context.Context, last bool) (bool, error)
-		Reread(ctx context.Context) error
-	})
+	shared, ok := t.Held.(claim.Shared)
 	if !ok {
 		return nil
 	}
