@@ -131,6 +131,14 @@ func (p passing) Pass(_ context.Context, last bool) (bool, error) {
 	return last || !time.Now().Before(p.room), nil
 }
 
+// Reread finds the claim of issue 9 lost.
+func (p passing) Reread(context.Context) error {
+	if p.seen.Issue == 9 {
+		return &claim.LostError{Issue: 9, Host: "h_other"}
+	}
+	return nil
+}
+
 type seenByOthers struct{ *killed }
 
 func (d seenByOthers) Take(ctx context.Context, want claim.Want) (claim.Held, error) {
@@ -143,16 +151,13 @@ func (d seenByOthers) Take(ctx context.Context, want claim.Want) (claim.Held, er
 func TestClaimsThatOthersSeeLetCheckpointsLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &killed{held: map[int]*held{}}
-		type passes interface {
-			Pass(ctx context.Context, last bool) (bool, error)
-		}
-		take := func(desk claim.Desk) (shared passes, ok bool) {
+		take := func(desk claim.Desk) (shared claim.Shared, ok bool) {
 			all, err := bundle.Desk{Desk: desk, Issues: []int{3, 9}}.Take(t.Context(), want)
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = all.Release(context.Background()) })
-			shared, ok = all.(passes)
+			shared, ok = all.(claim.Shared)
 			return shared, ok
 		}
 		if _, ok := take(d); ok {
@@ -161,6 +166,9 @@ func TestClaimsThatOthersSeeLetCheckpointsLeave(t *testing.T) {
 		shared, ok := take(seenByOthers{d})
 		if !ok {
 			t.Fatal("no way for checkpoints")
+		}
+		if err := shared.Reread(t.Context()); !errors.As(err, new(*claim.LostError)) {
+			t.Errorf("a claim that was lost, read again: %v", err)
 		}
 		if pass, err := shared.Pass(t.Context(), false); pass || err != nil {
 			t.Errorf("without room: %v, %v", pass, err)
