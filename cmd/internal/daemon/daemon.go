@@ -233,8 +233,8 @@ func configOf(f *site.Finder, c *config.Config, j *Job) func(fs.FS) (*config.Con
 }
 
 // machineOf is this machine, and how many sessions it runs at once.
-func machineOf(c *config.Config) (admission.Machine, int) {
-	m := admission.Machine{StateHome: site.StateHome()}
+func machineOf(f *site.Finder, c *config.Config) (admission.Machine, int) {
+	m := admission.Machine{StateHome: site.StateHome(), Stores: f.Stores}
 	if c.Bot.MaxConcurrent.Auto {
 		return m, m.Slots(runtime.NumCPU())
 	}
