@@ -122,16 +122,21 @@ func (w *wired) run(ctx context.Context) error {
 	beside, stop := context.WithCancel(ctx)
 	done := w.listeners.serve(beside, b, w)
 	trim := time.AfterFunc(trimAfter, footprint.Trim)
-	err = b.Run(ctx)
+	serve := w.serve
+	if j := w.flags.Job; j != nil {
+		serve = j.serve
+	}
+	err = serve(ctx, b)
 	trim.Stop()
 	stop()
 	<-done
-	if err != nil {
+	return err
+}
+
+// serve runs a bot that serves all issues.
+func (w *wired) serve(ctx context.Context, b *bot.Bot) error {
+	if err := b.Run(ctx); err != nil {
 		return exit.Usage(err)
-	}
-	if j := w.flags.Job; j != nil {
-		j.Ended(b.Report())
-		return nil
 	}
 	w.farewell(b.Report())
 	return nil

@@ -73,7 +73,7 @@ func Run(ctx context.Context, f *site.Finder, asked string) error {
 		result.Next = "the next sweep starts a job that continues; /agentmux retry does it now"
 	}
 	if text != "" {
-		result.Outcome, result.Sentence = OutcomeError, f.Redactor().Redact(text)
+		result.ofError(err, f.Redactor().Redact(text))
 	}
 	result.ExitCode = code
 	if r.dir != "" {

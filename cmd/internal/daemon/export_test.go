@@ -1,0 +1,4 @@
+package daemon
+
+// Patient is patient for tests.
+var Patient = patient
