@@ -55,6 +55,8 @@ type Job struct {
 	Opened func(dir string) io.Closer
 	// Ended is told how the bot did.
 	Ended func(report.Report)
+
+	warned warnings
 }
 
 // Run serves until ctx ends, or with --once until nothing is left to do.

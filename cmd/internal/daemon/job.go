@@ -28,6 +28,8 @@ func (p *planning) job() {
 	}
 	p.options.Host.ParkAfter = j.ParkAfter
 	p.config.Bot.StatusAddr = "" // other jobs run on this machine
+	p.options.Log = j.warned.of(p.options.Log)
+	p.options.Host.Log = p.options.Log
 	open := p.options.SessionLog
 	p.options.Pull = j.Pull
 	p.options.Issue, p.options.Commanded, p.options.HostID, p.options.Slots = j.Issue, j.Commanded, j.Host, 1
