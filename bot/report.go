@@ -12,7 +12,7 @@ import (
 func (b *Bot) Report() report.Report {
 	q := b.queue.Facts()
 	r := report.Report{
-		Slots: b.Slots, Taken: q.Taken, Tickets: q.Tickets, Oldest: q.Oldest, Lacks: q.Lacks, Paused: b.Machine.Paused(), Sessions: map[string]int{},
+		Slots: b.Slots, Taken: q.Taken, Tickets: q.Tickets, Oldest: q.Oldest, Waits: q.Waits, Lacks: q.Lacks, Paused: b.Machine.Paused(), Sessions: map[string]int{},
 	}
 	r.Absent = b.Accounts.Absent()
 	r.Quotas, r.Traffic = b.Accounts.Quotas(), b.Accounts.Traffic()

@@ -56,14 +56,14 @@ func Words(err error, what, tokenFrom string) (detail, hint string) {
 		return fmt.Sprintf("%s: GitHub's %s rate limit is used up", what, later.Scope), tryAgain(later.Wait)
 	}
 	hint = "is the network up, and github.host right? agentmux doctor probes it"
-	if later != nil && !broken(err) {
+	if later != nil && !IsUnreached(err) {
 		hint = "try again in a few minutes; agentmux doctor probes it"
 	}
 	return what + ": GitHub does not answer: " + LastWords(err), hint
 }
 
-// broken reports whether the connection failed, and not the server.
-func broken(err error) bool {
+// IsUnreached reports whether the connection to GitHub failed, and not the server.
+func IsUnreached(err error) bool {
 	return errors.As(err, new(net.Error)) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 

@@ -31,6 +31,7 @@ const (
 // Machine is this machine.
 type Machine struct {
 	StateHome string
+	Stores    string // where the repositories of hosts lie; empty = in the state home
 	// Proc is where the system tells of itself; empty = /proc.
 	Proc string
 }
@@ -50,10 +51,20 @@ func (m Machine) Lacks(context.Context) []string {
 	if percent, ok := m.pressure(); ok && percent >= mostPressure {
 		lacks = append(lacks, fmt.Sprintf("for memory, programs waited for it in %.0f %% of the last minute", percent))
 	}
-	if free, ok := disk(m.StateHome); ok && free < needDisk {
-		lacks = append(lacks, fmt.Sprintf("for disk space, %s of %s are free in %s", size(free), size(needDisk), m.StateHome))
+	if space := m.LacksSpace(); space != "" {
+		lacks = append(lacks, "for disk space, "+space)
 	}
 	return lacks
+}
+
+// LacksSpace says where too little of a disk is free, and how much; "" if there is enough.
+func (m Machine) LacksSpace() string {
+	for _, dir := range []string{m.StateHome, m.Stores} {
+		if free, ok := disk(dir); ok && dir != "" && free < needDisk {
+			return fmt.Sprintf("%s of %s are free in %s", size(free), size(needDisk), dir)
+		}
+	}
+	return ""
 }
 
 func (m Machine) read(name string) []byte {

@@ -87,3 +87,29 @@ func TestSlotsOfAMachine(t *testing.T) {
 		})
 	}
 }
+
+// Repositories may lie on a disk of their own.
+func TestAMachineLacksSpaceWhereRepositoriesLie(t *testing.T) {
+	const none = "/proc" // has no disk
+	if _, err := os.Stat(filepath.Join(none, "self")); err != nil {
+		t.Skip("this system has no /proc")
+	}
+	roomy := t.TempDir()
+	for where, m := range map[string]admission.Machine{
+		none + "/1/state":  {StateHome: none + "/1/state", Stores: roomy},
+		none + "/1/stores": {StateHome: roomy, Stores: none + "/1/stores"},
+		"":                 {StateHome: roomy},
+	} {
+		want, lacks := "", 0
+		if where != "" {
+			want, lacks = "0.0 GiB of 2.0 GiB are free in "+where, 1
+		}
+		if got := m.LacksSpace(); got != want {
+			t.Errorf("%q: lacks %q", where, got)
+		}
+		m.Proc = t.TempDir() // tells nothing of memory
+		if got := m.Lacks(t.Context()); len(got) != lacks || lacks == 1 && got[0] != "for disk space, "+want {
+			t.Errorf("%q: lacks %q", where, got)
+		}
+	}
+}

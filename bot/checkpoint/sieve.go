@@ -31,7 +31,11 @@ var unescaped = strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\t`, "\t", `\"`, `"
 
 func scanning(secrets *redact.Redactor) func(string) string {
 	return func(text string) string {
-		for _, form := range []string{text, unescaped.Replace(text)} {
+		forms := []string{text}
+		if strings.Contains(text, `\`) { // else they are the same, and a large text is not copied
+			forms = append(forms, unescaped.Replace(text))
+		}
+		for _, form := range forms {
 			if found := secrets.ScanAdded("", form); len(found) > 0 {
 				return "secret." + found[0].Rule
 			}

@@ -404,6 +404,11 @@ func TestProtocolW5AManagedProjectTakesItsBase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.github.Inject(fakehub.Unavailable("GIT fetch", 403, 0))
+	if _, err := project.Base(t.Context(), r.config, ""); err == nil || !strings.Contains(err.Error(), "the server was not reached: ") || !strings.Contains(err.Error(), "403") {
+		t.Errorf("a refused fetch: %v", err)
+	}
+	r.github.Heal()
 	files, err := project.Files(t.Context(), base.SHA)
 	if err != nil {
 		t.Fatal(err)

@@ -129,7 +129,11 @@ func (p *Project) serverTips(ctx context.Context, c *config.Config, named string
 	}
 	refs, err := p.Remote.Refs(ctx, p.Store, patterns...)
 	if err != nil {
-		return nil, false, refusedRead(ctx, err)
+		refused := refusedRead(ctx, err)
+		if refused == nil && p.Managed { // no person is there to read a note
+			refused = fmt.Errorf("%w: %w", ErrOffline, err)
+		}
+		return nil, false, refused
 	}
 	tips = map[string]string{}
 	for _, ref := range refs {

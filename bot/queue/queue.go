@@ -76,6 +76,7 @@ type place struct {
 	entry Entry
 	ticket.Ticket
 	lacked    string // what kept it from beginning
+	reason    string // why it waits, as it was told last
 	notBefore time.Time
 }
 
@@ -191,6 +192,7 @@ func (q *Queue) Waits(repo int64) bool {
 type Facts struct {
 	Tickets int
 	Oldest  time.Duration // for which the oldest ticket has waited
+	Waits   string        // why it does
 	Taken   int           // slots
 	Lacks   []string      // of this machine
 }
@@ -202,7 +204,9 @@ func (q *Queue) Facts() Facts {
 	defer q.mu.Unlock()
 	f := Facts{Tickets: len(q.waiting), Taken: len(q.taken), Lacks: q.lacks}
 	for _, p := range q.waiting {
-		f.Oldest = max(f.Oldest, now.Sub(p.Made))
+		if waited := max(0, now.Sub(p.Made)); waited >= f.Oldest {
+			f.Oldest, f.Waits = waited, p.reason
+		}
 	}
 	return f
 }
@@ -281,7 +285,11 @@ func (q *Queue) Turn(ctx context.Context) {
 	}
 	slot := q.slotReason()
 	for i, p := range rest {
-		p.entry.Tell(comment.Waiting{Place: i + 1, Of: len(rest), Reason: cmp.Or(reasons[i], slot)})
+		reason := cmp.Or(reasons[i], slot)
+		q.mu.Lock()
+		p.reason = reason
+		q.mu.Unlock()
+		p.entry.Tell(comment.Waiting{Place: i + 1, Of: len(rest), Reason: reason})
 	}
 }
 

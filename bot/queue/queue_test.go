@@ -194,8 +194,8 @@ func TestATicketThatCouldNotBeginIsTriedAfterAMinute(t *testing.T) {
 	begins(t, w, 1)
 	w.Again(asEntry{first}, "for claude, which is not logged in")
 	begins(t, w, 2) // its slot is for others
-	if got := first.waits().Reason; got != "for claude, which is not logged in" {
-		t.Errorf("told %q", got)
+	if got := first.waits().Reason; got != "for claude, which is not logged in" || w.Facts().Waits != got {
+		t.Errorf("told %q, %+v", got, w.Facts())
 	}
 	w.Yield(key(second))
 	w.now = w.now.Add(59 * time.Second)
@@ -264,7 +264,7 @@ func TestATicketWaitsForTheMachine(t *testing.T) {
 	if got := e.waits().Reason; got != w.lacks[0] {
 		t.Errorf("told %q", got)
 	}
-	if f := w.Facts(); !slices.Equal(f.Lacks, w.lacks) {
+	if f := w.Facts(); !slices.Equal(f.Lacks, w.lacks) || f.Waits != w.lacks[0] {
 		t.Errorf("%+v", f)
 	}
 	w.lacks = nil

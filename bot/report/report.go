@@ -24,6 +24,7 @@ type Report struct {
 	Slots, Taken int
 	Tickets      int
 	Oldest       time.Duration // for which the oldest ticket has waited
+	Waits        string        // why it does
 
 	Sessions map[string]int  // under way, by what they do: working, waiting, paused
 	Pending  int             // effects of sessions that are not carried out

@@ -80,6 +80,7 @@ func BenchmarkCheckpoint(b *testing.B) {
 // saving is a session whose checkpoints go to a server.
 type saving struct {
 	b         *testing.B
+	session   *session.Session
 	work      *work.Work
 	state     *orchestrator.State
 	workspace string
@@ -112,6 +113,7 @@ func newSaving(b *testing.B) *saving {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = sess.Close() })
+	s.session = sess
 	if s.state, err = sess.Recover(time.Now()); err != nil {
 		b.Fatal(err)
 	}

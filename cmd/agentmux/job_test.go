@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -377,12 +378,22 @@ func TestJobSaysWhatTheRunnerLacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := slices.Clone(r.env)
-	for lack, of := range map[string][2]string{"HOME is not set": {"HOME", ""}, "tmux": {"PATH", bare}} {
+	away := "http://127.0.0.1:1" // where nothing answers
+	for lack, of := range map[string][]string{
+		"HOME is not set": {"HOME", ""}, "tmux": {"PATH", bare},
+		"no room for a session on this runner: 0.0 GiB of 2.0 GiB are free in /proc": {"XDG_STATE_HOME", "/proc"},
+		"127.0.0.1:1: connection refused; is the network up":                         {"GITHUB_SERVER_URL", away, "GITHUB_API_URL", away + "/api/v3", "GITHUB_GRAPHQL_URL", away + "/api/graphql"},
+	} {
+		if of[1] == "/proc" && runtime.GOOS != "linux" {
+			continue
+		}
 		r.env = slices.Clone(before)
-		r.setEnv(of[0], of[1])
+		for i := 0; i < len(of); i += 2 {
+			r.setEnv(of[i], of[i+1])
+		}
 		ran := r.expect(2, "issue", "1", "--headless")
 		said := runlog.Annotations(ran.out, "error")
-		if text := said["agentmux"]; len(said) != 1 || !strings.Contains(text, lack) {
+		if text := said["agentmux"]; len(said) != 1 || len(runlog.Annotations(ran.out, "warning")) > 0 || !strings.Contains(text, lack) {
 			t.Errorf("%s: annotations %q\n%s", lack, said, ran.out)
 		}
 	}

@@ -55,6 +55,8 @@ type Job struct {
 	Opened func(dir string) io.Closer
 	// Ended is told how the bot did.
 	Ended func(report.Report)
+
+	warned warnings
 }
 
 // Run serves until ctx ends, or with --once until nothing is left to do.
@@ -122,16 +124,21 @@ func (w *wired) run(ctx context.Context) error {
 	beside, stop := context.WithCancel(ctx)
 	done := w.listeners.serve(beside, b, w)
 	trim := time.AfterFunc(trimAfter, footprint.Trim)
-	err = b.Run(ctx)
+	serve := w.serve
+	if j := w.flags.Job; j != nil {
+		serve = j.serve
+	}
+	err = serve(ctx, b)
 	trim.Stop()
 	stop()
 	<-done
-	if err != nil {
+	return err
+}
+
+// serve runs a bot that serves all issues.
+func (w *wired) serve(ctx context.Context, b *bot.Bot) error {
+	if err := b.Run(ctx); err != nil {
 		return exit.Usage(err)
-	}
-	if j := w.flags.Job; j != nil {
-		j.Ended(b.Report())
-		return nil
 	}
 	w.farewell(b.Report())
 	return nil
@@ -233,8 +240,8 @@ func configOf(f *site.Finder, c *config.Config, j *Job) func(fs.FS) (*config.Con
 }
 
 // machineOf is this machine, and how many sessions it runs at once.
-func machineOf(c *config.Config) (admission.Machine, int) {
-	m := admission.Machine{StateHome: site.StateHome()}
+func machineOf(f *site.Finder, c *config.Config) (admission.Machine, int) {
+	m := admission.Machine{StateHome: site.StateHome(), Stores: f.Stores}
 	if c.Bot.MaxConcurrent.Auto {
 		return m, m.Slots(runtime.NumCPU())
 	}

@@ -21,8 +21,15 @@ func (p *planning) job() {
 		return
 	}
 	j.Change(p.config)
+	if machine, _ := machineOf(p.finder, p.config); !p.wired.flags.DryRun {
+		if space := machine.LacksSpace(); space != "" { // nothing was written yet, so another job finds the request
+			p.problem("no room for a session on this runner: %s; remove what is not needed there, or give the runner a larger disk%s", space, startsAgain)
+		}
+	}
 	p.options.Host.ParkAfter = j.ParkAfter
 	p.config.Bot.StatusAddr = "" // other jobs run on this machine
+	p.options.Log = j.warned.of(p.options.Log)
+	p.options.Host.Log = p.options.Log
 	open := p.options.SessionLog
 	p.options.Pull = j.Pull
 	p.options.Issue, p.options.Commanded, p.options.HostID, p.options.Slots = j.Issue, j.Commanded, j.Host, 1
@@ -34,6 +41,9 @@ func (p *planning) job() {
 		return log, closers{j.Opened(filepath.Dir(file)), closer}, nil
 	}
 }
+
+// startsAgain says what becomes of a request that a job could not take.
+const startsAgain = "; a request that has its label is started once more by the next sweep"
 
 // closers closes all of them, in order.
 type closers []io.Closer

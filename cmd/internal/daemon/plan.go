@@ -119,7 +119,7 @@ func (p *planning) host() (ok bool) {
 func (p *planning) account() {
 	ok := p.host()
 	h := p.options.Host
-	machine, slots := machineOf(p.config)
+	machine, slots := machineOf(p.finder, p.config)
 	p.options = bot.Options{
 		Config: p.config, ConfigOf: configOf(p.finder, p.config, p.wired.flags.Job), Host: h, Machine: machine, Workflows: workflows.Shipped(),
 		Slots: slots, Once: p.wired.flags.Once, Now: time.Now, Log: h.Log, SessionLog: sessionLog(p.finder, p.config),

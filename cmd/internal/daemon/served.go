@@ -98,6 +98,9 @@ func (p *planning) seen(ctx context.Context, flag string, repos []ghsync.Repo) (
 		case account.IsUnauthorized(err) || transport.IsAway(err):
 			p.problem("%s", p.words(err, p.options.Host.Server))
 			return repos
+		case p.wired.flags.Job != nil && ctx.Err() == nil && account.IsUnreached(err): // a runner does not wait for a network
+			p.problem("%s%s", p.words(err, p.options.Host.Server), startsAgain)
+			return repos
 		case ctx.Err() != nil || again:
 			return append(seen, repos[i:]...)
 		case transport.IsNotFound(err):

@@ -1,4 +1,20 @@
 package job
 
+import (
+	"io"
+
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+)
+
 // LeftClaims is left for tests.
 var LeftClaims = left
+
+// EndWith ends a job that has an error, and writes its log.
+func EndWith(out io.Writer, err error) (Result, error) {
+	r := run{log: NewLog(out), shown: func(text string) string { return text }}
+	var result Result
+	code, text := exit.Explain(err)
+	result.ofError(err, text)
+	result.ExitCode = code
+	return result, r.end(result)
+}

@@ -73,13 +73,15 @@ func Run(ctx context.Context, f *site.Finder, asked string) error {
 		result.Next = "the next sweep starts a job that continues; /agentmux retry does it now"
 	}
 	if text != "" {
-		result.Outcome, result.Sentence = OutcomeError, f.Redactor().Redact(text)
+		result.ofError(err, f.Redactor().Redact(text))
 	}
 	result.ExitCode = code
 	if r.dir != "" {
 		r.keep(ctx, result.Repo)
 	}
-	if err := result.Write(ResultFile()); err != nil {
+	if err := result.Write(ResultFile()); err != nil && text != "" {
+		f.Say("%v", err) // the disk is full, as a rule, and the annotation says what the job lacked
+	} else if err != nil {
 		log.Annotate(Warning, "result.json", f.Redactor().Redact(err.Error()))
 	}
 	return r.end(result)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentmux/agentmux/cmd/internal/daemon"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/ghsync"
@@ -24,7 +25,7 @@ const (
 	OutcomeNone     = "none"     // nothing was to be done here
 	OutcomeRefused  = "refused"  // the request was refused, and the issue says why
 	OutcomeSwept    = "swept"    // lost requests were dispatched
-	OutcomeHandover = "handover" // another job continues the session, because the token of this one ends
+	OutcomeHandover = "handover" // another job continues: the token of this one ends, or its session could not begin
 	OutcomeError    = "error"    // the job could not work
 	OutcomeLost     = "lost"     // the process left no result: it was killed
 )
@@ -126,6 +127,15 @@ func (r *Result) ofSession(ctx context.Context, dir string) error {
 		}
 	}
 	return nil
+}
+
+// ofError takes in why there is no session. A request that could not begin is left to another job.
+func (r *Result) ofError(err error, text string) {
+	r.Outcome, r.Sentence = OutcomeError, text
+	if exit.As[*daemon.StalledError](err) {
+		r.Outcome = OutcomeHandover
+		r.Next = "mend that; the next sweep starts a job for the request, and a run of the workflow does it now"
+	}
 }
 
 // next says what a person can do about the end of a session.
