@@ -221,7 +221,7 @@ func TestProtocolR7ChangesFromAnotherMachineGetToItsBranch(t *testing.T) {
 	}
 
 	// A bot, which never had that pull request, hears what is said there.
-	r.asked.Add(1) // a further round
+	r.asked.Add(2) // further rounds, of two other machines
 	third := r.elsewhere(rigOptions{playbook: strings.ReplaceAll(quickPlaybook, `"two\n"`, `"four\n"`), config: botConfig})
 	id := repo.Comment(repo.Pulls()[0].Number, "/agentmux changes say four", rigOwner)
 	b := third.background("bot")
