@@ -365,7 +365,7 @@ var leftOut = strings.Fields(`forks forks_count has_downloads has_pages homepage
 var (
 	inPart   = regexp.MustCompile(`/(?:app|performed_via_github_app|files/\d+|commit|tree)/\w+: `)
 	inPartOf = []string{
-		"/app", "/user", "/users/{username}", "/repos/{owner}/{repo}/contents/{path}", "/repos/{owner}/{repo}/actions/runs/{run_id}", "/repos/{owner}/{repo}/installation", "/orgs/{org}/installation",
+		"/app", "/user", "/users/{username}", "/repos/{owner}/{repo}/contents/{path}", "/repos/{owner}/{repo}/actions/runs", "/repos/{owner}/{repo}/actions/runs/{run_id}", "/repos/{owner}/{repo}/installation", "/orgs/{org}/installation",
 		"/repos/{owner}/{repo}/compare/{basehead}", "/repos/{owner}/{repo}/commits/{ref}", "/app/installations", "/app/installations/{installation_id}",
 	}
 )
