@@ -162,8 +162,8 @@ func (m movable) diesOften(kills int, want string) (dead int) {
 		first.asked.Add(2) // the budget is of the account, which all machines have
 		held, saved := m.claimRef() != "", len(m.savedOnes()) > 0
 		m.t.Logf("killed after %s, claimed %v, saved %v", limit, held, saved)
-		if !held && len(m.github.Repo(rigRepo).Pulls()) == 1 {
-			return dead // a person is told of the pull request
+		if (!held || !saved) && len(m.github.Repo(rigRepo).Pulls()) == 1 {
+			return dead // a person is told of the pull request, as there is no session to continue
 		}
 		if lost = lost || held && !saved; held { // without a checkpoint a session begins from the start
 			m.asJob(fmt.Sprintf("a_93_%d", dead))
