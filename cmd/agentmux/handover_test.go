@@ -62,6 +62,9 @@ func (r *runner) handsOver(label, at string) (result job.Result, log string) {
 	return result, run.out.String()
 }
 
+// handOverBudget is how many requests section 11 allows a session with one hand-over.
+const handOverBudget = 30
+
 // continued runs the job that a sweep starts for a session that was handed over.
 func (r *runner) continued() job.Result {
 	r.t.Helper()
@@ -71,7 +74,7 @@ func (r *runner) continued() job.Result {
 }
 
 // TestGitHub90AJobOf22HoursHandsOver is part of row 90 of github section 15: a job whose token ends soon saves its session, marks
-// its claim and ends green with 3; the sweep starts one job for it, which continues.
+// its claim and ends green with 3; the sweep starts one job for it, which continues. Both stay in the budget of section 11.
 func TestGitHub90AJobOf22HoursHandsOver(t *testing.T) {
 	t.Parallel()
 	at := filepath.Join(t.TempDir(), "at")
@@ -85,12 +88,19 @@ func TestGitHub90AJobOf22HoursHandsOver(t *testing.T) {
 	if labels := repo.Issue(1).Labels; !slices.Equal(labels, []string{"agentmux:running"}) || r.claimRef() == "" || len(r.savedOnes()) != 1 {
 		t.Errorf("labels %q, claim %q, saved %q", labels, r.claimRef(), r.savedOnes())
 	}
+	first, _ := r.asked()
 	env := r.env
 	if lost := r.sweeps(); !slices.Equal(lost, []int{1}) {
 		t.Errorf("dispatched %d", lost)
 	}
 	r.env = env
+	swept, _ := r.asked()
 	got := r.continued()
+	if all, _ := r.asked(); first+all-swept > handOverBudget {
+		t.Errorf("%d requests, at most %d\n%s", first+all-swept, handOverBudget, r.github.Transcript())
+	} else {
+		t.Logf("%d requests", first+all-swept)
+	}
 	if got.Outcome != "done" || len(repo.Pulls()) != 1 || r.claimRef() != "" || got.Session != former.Session || !strings.HasPrefix(got.Moved, "moved from a_77_1, work of ") {
 		t.Errorf("result %+v, %d pull requests, claim %q", got, len(repo.Pulls()), r.claimRef())
 	}
