@@ -2,8 +2,11 @@ package checkpoint
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
 	"path"
-	"strings"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/redact"
@@ -15,33 +18,14 @@ type Sieve struct {
 	Left Left            // what was left out so far
 	Held map[string]Work // what it let through of workspaces, by their names
 
-	store  *gitrepo.Store
-	secret func(text string) (rule string) // of the first secret in text; empty for none
-	room   int64                           // bytes that may still be added
+	store *gitrepo.Store
+	search
+	room int64 // bytes that may still be added
 }
 
 // NewSieve has room for MaxSize.
 func NewSieve(store *gitrepo.Store, secrets *redact.Redactor) *Sieve {
-	return &Sieve{Left: Left{}, Held: map[string]Work{}, store: store, secret: scanning(secrets), room: MaxSize}
-}
-
-// unescaped takes the escapes of JSON out of texts: the n of a new line in front of a token
-// would become a part of it.
-var unescaped = strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\t`, "\t", `\"`, `"`)
-
-func scanning(secrets *redact.Redactor) func(string) string {
-	return func(text string) string {
-		forms := []string{text}
-		if strings.Contains(text, `\`) { // else they are the same, and a large text is not copied
-			forms = append(forms, unescaped.Replace(text))
-		}
-		for _, form := range forms {
-			if found := secrets.ScanAdded("", form); len(found) > 0 {
-				return "secret." + found[0].Rule
-			}
-		}
-		return ""
-	}
+	return &Sieve{Left: Left{}, Held: map[string]Work{}, store: store, search: newSearch(secrets), room: MaxSize}
 }
 
 // Room is how many bytes more it lets through.
@@ -136,14 +120,17 @@ func (v *Sieve) change(ctx context.Context, dir string, c gitrepo.Change, size i
 		v.Left[file] = "is too large"
 		return "", false, nil
 	}
-	data, err := v.store.Blob(ctx, c.NewID, size+1)
-	if err != nil {
-		return "", false, err
+	rule, hash := "", sha256.New()
+	if err := gitrepo.Stream(ctx, v.store, c.NewID, size+1, func(content io.Reader) (err error) {
+		rule, err = v.secretIn(io.TeeReader(content, hash))
+		return err
+	}); err != nil {
+		return "", false, fmt.Errorf("look for secrets: %w", err)
 	}
-	if rule := v.secret(string(data)); rule != "" {
+	if rule != "" {
 		v.Left[file] = rule
 		return "", false, nil
 	}
 	v.room -= size
-	return Digest(data), true, nil
+	return hex.EncodeToString(hash.Sum(nil)), true, nil
 }

@@ -16,7 +16,7 @@ import (
 type Options struct {
 	Desk  claim.Desk
 	Own   claim.HostID    // claims of this host are not looked at
-	Issue int             // of a job, which looks at no other one; 0: it is not a job
+	Issue int             // of a job, which looks at no other one, and judges it at its start in any case; 0: it is not a job
 	Quiet bool            // nothing is found: a command says what becomes of what was left
 	Found func(issue int) // is told of each request that may be taken, again after a while
 	// Room reports whether a request could begin on this host at once.
@@ -36,6 +36,7 @@ type Lookout struct {
 	read   time.Time
 	told   map[string]time.Time // until when Found is not told of a claim again, by its commit
 	kept   map[int]*keptRequest // that this host lost the tickets of, by issue
+	looked bool                 // once
 }
 
 // New reads nothing.
@@ -193,6 +194,10 @@ func (l *Lookout) Look(ctx context.Context) (next time.Duration) {
 	if err != nil {
 		l.failed(ctx, err)
 	}
+	l.mu.Lock()
+	judged := l.o.Issue != 0 && !l.looked // without being told: it would be read twice
+	l.looked = true
+	l.mu.Unlock()
 	all = slices.DeleteFunc(slices.Clone(all), l.passes)
 	if len(all) == 0 {
 		return pause
@@ -207,7 +212,7 @@ func (l *Lookout) Look(ctx context.Context) (next time.Duration) {
 		}
 		if err != nil {
 			l.failed(ctx, err)
-		} else if ok && (room || !q.Live) && l.tells(q) {
+		} else if ok && (room || !q.Live) && l.tells(q) && !judged {
 			l.o.Found(seen.Issue)
 		}
 	}

@@ -344,24 +344,33 @@ func TestAJobTakesASessionThatHasBegun(t *testing.T) {
 	}
 }
 
-// The lookout of a job finds the session of a dead one on its own issue, and looks at no other issue.
+// The lookout of a job finds the session of a dead one on its own issue, and looks at no other issue. What is there at its start
+// is judged without being found.
 func TestTheLookoutOfAJobKeepsToItsIssue(t *testing.T) {
 	w := newWorld(t)
 	dead := w.desk("a_7_1")
-	for _, issue := range []int{12, 13} {
-		w.take(dead, issue, claim.Running)
-	}
 	own, found := claim.HostID("a_8_1"), []int{}
 	o := orphan.Options{
 		Desk: w.desk(own), Own: own, Issue: 12, Quiet: true, Now: w.now, Found: func(issue int) { found = append(found, issue) },
 		Room: func(context.Context) bool { return true }, Log: slog.New(slog.NewTextHandler(problems{t}, nil)),
 	}
+	quiet := orphan.New(o)
+	quiet.Look(t.Context())
+	o.Quiet = false
+	l := orphan.New(o)
+	l.Look(t.Context())
+	for _, issue := range []int{12, 13} {
+		w.take(dead, issue, claim.Running)
+	}
 	orphan.New(o).Look(t.Context())
+	if len(found) > 0 {
+		t.Errorf("found %v at the start", found)
+	}
+	w.since += time.Minute
+	quiet.Look(t.Context())
 	if len(found) > 0 {
 		t.Errorf("found %v before the command", found)
 	}
-	o.Quiet = false
-	l := orphan.New(o)
 	l.Look(t.Context())
 	if !slices.Equal(found, []int{12}) {
 		t.Errorf("found %v", found)

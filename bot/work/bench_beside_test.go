@@ -64,8 +64,8 @@ func (s *saving) commit() time.Duration {
 	return time.Since(began)
 }
 
-// BenchmarkCheckpointMemory saves 49 MiB of unsubmitted work, nearly all that a checkpoint takes: of 49 files, and of one, which
-// is read as a whole. Metric: above-idle-MB, by how much the process of the host is larger meanwhile. The server is in it.
+// BenchmarkCheckpointMemory saves 49 MiB of unsubmitted work, nearly all that a checkpoint takes: of 49 files, and of one.
+// Metric: above-idle-MB, by how much the process of the host is larger meanwhile. The server is in it.
 func BenchmarkCheckpointMemory(b *testing.B) {
 	if _, err := pss(); err != nil {
 		b.Skip(err)

@@ -90,5 +90,5 @@ func (r *rig) looks(runs int) (n int) {
 	return n
 }
 
-// lookRule fits the lists that listening reads.
-var lookRule = regexp.MustCompile(`/issues/comments\?|/pulls/\d+/reviews\?|/pulls\?.*state=open`)
+// lookRule fits the lists by which a live repository is watched, which have a budget of their own.
+var lookRule = regexp.MustCompile(`/issues(/comments)?\?|/pulls/\d+/reviews\?|/pulls\?.*state=open`)

@@ -21,8 +21,9 @@ const jobActor = "github-actions[bot]"
 //
 //	warm      a job on a runner that has the repository already: from its start to its first request and to its first
 //	          agent; the memory of its process at most
-//	handover  what a session asks of GitHub whose job parks it with a question, and which the job of the answer on another
-//	          runner ends; without what listening for comments costs
+//	handover  what a short session asks of GitHub whose job hands it over while its coder works, as after 22 hours, and which a
+//	          job on another runner ends; without the lists that a live repository is watched by
+//	answered  what one asks whose job parks it with a question, and which the job of the answer on another runner ends
 //	stop      a job that is interrupted while its coder works: from the signal until the session's end is on disk, until
 //	          its last comment is, and until the process is gone
 func BenchmarkJob(b *testing.B) {
@@ -46,6 +47,15 @@ func BenchmarkJob(b *testing.B) {
 		b.ReportMetric(float64(memory)/1e6, "host-MB")
 	})
 	b.Run("handover", func(b *testing.B) {
+		at := filepath.Join(b.TempDir(), "at")
+		r := newRunner(b, rigOptions{playbook: waitingAt(at), config: "github: {write_interval: 1s}\n"})
+		r.handsOver("agentmux:quick", at)
+		if got := r.continued(); got.Outcome != "done" || got.Moved == "" {
+			b.Fatalf("result %+v", got)
+		}
+		r.reportAsked(b)
+	})
+	b.Run("answered", func(b *testing.B) {
 		j := newJobBench(b, rigOptions{playbook: parkedPlaybook, config: parksSoon}, 1)
 		j.labeled(1).end()
 		repo := j.github.Repo(rigRepo)
@@ -57,15 +67,7 @@ func BenchmarkJob(b *testing.B) {
 		if got := j.result(); got.Outcome != "done" {
 			b.Fatalf("result %+v", got)
 		}
-		looks := 0
-		for _, c := range j.github.Calls() {
-			if c.Counted && c.Actor == jobActor && lookRule.MatchString(c.Path) {
-				looks++
-			}
-		}
-		b.ReportMetric(0, "ns/op")
-		b.ReportMetric(float64(j.github.Requests(jobActor)-looks), "requests")
-		b.ReportMetric(float64(looks), "looks")
+		j.reportAsked(b)
 	})
 	b.Run("stop", func(b *testing.B) {
 		var state, comment, gone time.Duration
@@ -169,6 +171,14 @@ func (b *benchedJob) end() {
 			}
 		}
 	}
+}
+
+// reportAsked reports what the jobs asked of GitHub, and apart from it what watching its lists costs.
+func (r *runner) reportAsked(b *testing.B) {
+	requests, looks := r.asked()
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(requests), "requests")
+	b.ReportMetric(float64(looks), "looks")
 }
 
 // records are those of the session of an issue on the runner.

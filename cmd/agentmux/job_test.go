@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -152,17 +153,29 @@ func TestGitHub34OtherEventsCostNothing(t *testing.T) {
 	}
 }
 
-// A comment starts an issue again whose session is not on this machine.
+// A comment starts an issue again whose session is not on this machine. The steps of the action end with the pull request.
 func TestJobHearsTheCommentThatStartedIt(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t, rigOptions{})
 	repo := r.github.Repo(rigRepo)
 	repo.Comment(1, "/agentmux retry", rigOwner)
-	r.setEnv(job.InputPrefix+"WORKFLOW", "quick")
 	r.event("issue_comment", commentEvent("/agentmux retry"))
-	ran := r.expect(0, "issue", "1", "--headless")
-	if len(repo.Pulls()) != 1 || r.result().Outcome != "done" {
-		t.Errorf("%d pull requests, result %+v\n%s", len(repo.Pulls()), r.result(), ran.out)
+	ran := r.action(map[string]string{"issue": "1", "workflow": "quick"}, nil)
+	if want := (map[string]int{"doctor": 0, "run": 0, "report": 0, "left": 0}); len(repo.Pulls()) != 1 || !maps.Equal(ran.codes, want) {
+		t.Fatalf("%d pull requests, steps %v\n%s", len(repo.Pulls()), ran.codes, ran.logs)
+	}
+	pull := repo.Pulls()[0]
+	if got := ran.outputs; got["outcome"] != "done" || got["exit-code"] != "0" || got["pr-number"] != fmt.Sprint(pull.Number) || got["branch"] != pull.Head || got["head-sha"] == "" {
+		t.Errorf("outputs %q", got)
+	}
+	if !strings.HasPrefix(ran.summary, "### agentmux: done") || !strings.Contains(ran.summary, fmt.Sprintf("#%d", pull.Number)) {
+		t.Errorf("summary %s", ran.summary)
+	}
+	if got := runlog.Kinds(runlog.Commands(ran.logs["run"])); !slices.Equal(got, []string{"endgroup", "group"}) {
+		t.Errorf("commands %q", got)
+	}
+	if files := r.kept(); len(files) != 0 || r.claimRef() != "" {
+		t.Errorf("left: %q, claim %q", files, r.claimRef())
 	}
 }
 
@@ -204,19 +217,23 @@ func TestGitHub66AJobIsCanceledInOrder(t *testing.T) {
 	repo := r.github.Repo(rigRepo)
 	repo.Label(1, "agentmux:quick", rigOwner)
 	r.event("issues", labelEvent("agentmux:quick"))
-	run := r.background("issue", "1", "--headless")
-	r.eventually("the coder works", func() bool { _, err := os.Stat(at); return err == nil }, nil)
-	if code := run.exit(syscall.SIGINT); code != 130 {
-		t.Errorf("exit %d\n%s", code, run.out.String())
+	ran := r.action(map[string]string{"issue": "1"}, func(step *os.Process) {
+		r.eventually("the coder works", func() bool { _, err := os.Stat(at); return err == nil }, nil)
+		if err := step.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if want := (map[string]int{"doctor": 0, "run": 130, "report": 0, "left": 0}); !maps.Equal(ran.codes, want) {
+		t.Errorf("steps %v\n%s", ran.codes, ran.logs)
 	}
-	if got := r.result(); got.Outcome != "canceled" || got.ExitCode != 130 {
-		t.Errorf("result %+v", got)
+	if got := ran.outputs; got["outcome"] != "canceled" || got["exit-code"] != "130" || got["pr-number"] != "" || !strings.HasPrefix(ran.summary, "### agentmux: canceled") {
+		t.Errorf("outputs %q\n%s", got, ran.summary)
 	}
 	if !r.hasLabel(rigRepo, 1, "agentmux:failed") {
 		t.Errorf("labels %v", repo.Issue(1).Labels)
 	}
-	if r.claimRef() != "" {
-		t.Error("the claim is left")
+	if files := r.kept(); len(files) != 0 || r.claimRef() != "" || len(r.savedOnes()) != 1 {
+		t.Errorf("left: %q, claim %q, saved %q", files, r.claimRef(), r.savedOnes())
 	}
 }
 
@@ -454,12 +471,18 @@ func TestGitHub90TheSweepStartsWhatWasLost(t *testing.T) {
 	r.putClaims(jobOf, claim.Running, 5, 7)
 	r.putClaims(jobOf, claim.Handover, 6)
 	r.putClaims(func(int) claim.HostID { return claim.NewHostID() }, claim.Running, 8)
-	r.expect(0, "issue", "", "--headless")
+	ran := r.action(nil, nil)
+	if want := (map[string]int{"doctor": 0, "run": 0, "report": 0, "left": 0}); !maps.Equal(ran.codes, want) || ran.outputs["outcome"] != "swept" || ran.outputs["session"] != "" {
+		t.Errorf("steps %v, outputs %q\n%s", ran.codes, ran.outputs, ran.logs)
+	}
 	want = append([]string{"agentmux.yml main 1"}, append(want, "agentmux.yml main 5", "agentmux.yml main 6")...)
 	if got := numbers()[3:]; !slices.Equal(got, want) {
 		t.Errorf("dispatched %q, want %q", got, want)
 	}
 	if got := r.result(); got.Outcome != "swept" || !slices.Equal(got.Dispatched, []int{1, 2, 3, 4, 5, 6}) || got.Session != "" {
 		t.Errorf("result %+v", got)
+	}
+	if files := r.kept(); len(files) != 0 || len(repo.Pulls()) != 0 || !strings.HasPrefix(ran.summary, "### agentmux: swept") {
+		t.Errorf("left: %q, %d pull requests\n%s", files, len(repo.Pulls()), ran.summary)
 	}
 }

@@ -35,6 +35,9 @@ func TestMain(m *testing.M) {
 			testexit.Exit(runPostHost(os.Args[2:]))
 		}
 		arm()
+		if os.Getenv(agedEnv) != "" {
+			testexit.Exit(runAged(os.Getenv(panesEnv)))
+		}
 		testexit.Exit(runProcess(os.Getenv(panesEnv)))
 	}
 	flag.Parse()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"path"
 	"strconv"
 	"strings"
@@ -102,6 +103,19 @@ func (s *Store) Blob(ctx context.Context, id string, max int64) ([]byte, error) 
 	c := s.git("cat-file", "blob", id)
 	c.MaxOutput = max
 	return c.Run(ctx)
+}
+
+// Stream gives the content of a blob to use, which reads it to its end. Only one that lies in a pack as what differs from
+// another is held as a whole, and is of at most max bytes then.
+func Stream(ctx context.Context, s *Store, id string, max int64, use func(io.Reader) error) error {
+	if err := s.direct.Stream(id, use); !unread(err) {
+		return err
+	}
+	data, err := s.Blob(ctx, id, max)
+	if err != nil {
+		return err
+	}
+	return use(bytes.NewReader(data))
 }
 
 // Blobs returns the contents of several blobs by id. The caller bounds their sizes

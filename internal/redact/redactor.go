@@ -94,6 +94,9 @@ type Finding struct {
 	harmless   bool
 }
 
+// Start is where in the text it begins, in bytes.
+func (f Finding) Start() int { return f.start }
+
 // Add makes value one of the exact values, from now on, and for good unless it is retired. The name
 // is in findings and in place of the value; it is lower-case letters,
 // digits and ".", "_", "-". Of a value of several lines, a key file for

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -271,6 +272,55 @@ func TestDamagedPacksGiveNoOtherObject(t *testing.T) {
 			one.Close()
 		}
 		r.must(os.WriteFile(name+suffix, whole, 0o644))
+	}
+}
+
+// What is read bit by bit is what is read at once: of loose objects and of whole ones of a pack. Others are named
+// before anything is given away, and damage after it.
+func TestStreamsGiveWhatReadsGive(t *testing.T) {
+	r := newRepository(t)
+	for range 4 {
+		r.change()
+	}
+	streamed, stream := 0, func(db *object.Database, id string) (content string, called bool, err error) {
+		err = db.Stream(id, func(from io.Reader) error {
+			called = true
+			data, err := io.ReadAll(from)
+			content = string(data)
+			return err
+		})
+		return content, called, err
+	}
+	for _, packed := range []bool{false, true} {
+		if packed {
+			person(t, r.dir, nil, "repack", "-q", "-a", "-d", "-f")
+		}
+		all, db, deltas := r.all(), r.database(), 0
+		for id, want := range all {
+			got, called, err := stream(db, id)
+			kind, content, _ := strings.Cut(want, " ")
+			switch {
+			case err == nil && kind == object.Blob && got == content:
+				streamed++
+			case called || !errors.Is(err, object.ErrUnread) || kind == object.Blob && !packed:
+				t.Errorf("%s, packed %v: %q, %v", kind, packed, got, err)
+			case kind == object.Blob:
+				deltas++
+			}
+		}
+		if streamed == 0 || packed != (deltas > 0) {
+			t.Errorf("packed %v: %d streams, %d deltas", packed, streamed, deltas)
+		}
+	}
+	db := r.database()
+	id, err := db.Write(object.Blob, []byte("one"))
+	r.must(err)
+	other, err := db.Write(object.Blob, []byte("two"))
+	r.must(err)
+	place := func(id string) string { return filepath.Join(r.dir, ".git", "objects", id[:2], id[2:]) }
+	r.must(os.Rename(place(other), place(id)))
+	if got, _, err := stream(db, id); err == nil || errors.Is(err, object.ErrUnread) {
+		t.Errorf("another object: %q, %v", got, err)
 	}
 }
 

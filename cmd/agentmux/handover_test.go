@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/job"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
+)
+
+// agedEnv has a command hand its session over when SIGUSR1 tells it that 22 hours are over.
+const agedEnv = "AGENTMUX_TEST_AGED"
+
+// runAged is runProcess for such a command.
+func runAged(panes string) int {
+	job.Withhold()
+	if code, done := hiddenMain(os.Args[1:]); done {
+		return code
+	}
+	if err := conceal(os.Args); err != nil {
+		fmt.Fprintln(os.Stderr, "agentmux:", err)
+		return exit.Failed
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	aged := make(chan os.Signal, 1)
+	signal.Notify(aged, syscall.SIGUSR1)
+	go func() { <-aged; cancel(host.ErrHandOver) }()
+	a := newApp(console.System())
+	a.Panes = panes
+	return execute(ctx, a, os.Args[1:])
+}
+
+// handsOver runs the job of a label, which is 22 hours old when its coder has made the file of waitingAt, and hands its session
+// over. The next commands run as the job of another run on another machine, where the coder does not wait.
+func (r *runner) handsOver(label, at string) (result job.Result, log string) {
+	r.t.Helper()
+	repo := r.github.Repo(rigRepo)
+	repo.Label(1, label, rigOwner)
+	r.event("issues", labelEvent(label))
+	r.setEnv(agedEnv, "1")
+	run := r.background("issue", "1", "--headless")
+	r.eventually("the coder works", func() bool { _, err := os.Stat(at); return err == nil }, nil)
+	if code := run.exit(syscall.SIGUSR1); code != 0 {
+		r.t.Fatalf("exit %d\n%s", code, run.out.String())
+	}
+	r.setEnv(agedEnv, "")
+	result = r.result()
+	repo.SetRun(fakehub.Run{ID: 77, Attempt: 1, Status: "completed", Conclusion: "success"})
+	r.write(at+".never", "")
+	r.anotherRunner(79)
+	return result, run.out.String()
+}
+
+// handOverBudget is how many requests section 11 allows a session with one hand-over.
+const handOverBudget = 30
+
+// continued runs the job that a sweep starts for a session that was handed over.
+func (r *runner) continued() job.Result {
+	r.t.Helper()
+	r.event("workflow_dispatch", `{`+ofRepo+`,"inputs":{"issue":"1"}}`)
+	r.expect(0, "issue", "1", "--headless")
+	return r.result()
+}
+
+// TestGitHub90AJobOf22HoursHandsOver is part of row 90 of github section 15: a job whose token ends soon saves its session, marks
+// its claim and ends green with 3; the sweep starts one job for it, which continues. Both stay in the budget of section 11.
+func TestGitHub90AJobOf22HoursHandsOver(t *testing.T) {
+	t.Parallel()
+	at := filepath.Join(t.TempDir(), "at")
+	r := newRunner(t, rigOptions{playbook: waitingAt(at)})
+	repo := r.github.Repo(rigRepo)
+	former, log := r.handsOver("agentmux:quick", at)
+	said := runlog.Annotations(log, "notice")
+	if former.Outcome != job.OutcomeHandover || former.ExitCode != 3 || former.Session == "" || len(said) != 1 {
+		t.Errorf("result %+v, annotations %q\n%s", former, said, log)
+	}
+	if labels := repo.Issue(1).Labels; !slices.Equal(labels, []string{"agentmux:running"}) || r.claimRef() == "" || len(r.savedOnes()) != 1 {
+		t.Errorf("labels %q, claim %q, saved %q", labels, r.claimRef(), r.savedOnes())
+	}
+	first, _ := r.asked()
+	env := r.env
+	if lost := r.sweeps(); !slices.Equal(lost, []int{1}) {
+		t.Errorf("dispatched %d", lost)
+	}
+	r.env = env
+	swept, _ := r.asked()
+	got := r.continued()
+	if all, _ := r.asked(); first+all-swept > handOverBudget {
+		t.Errorf("%d requests, at most %d\n%s", first+all-swept, handOverBudget, r.github.Transcript())
+	} else {
+		t.Logf("%d requests", first+all-swept)
+	}
+	if got.Outcome != "done" || len(repo.Pulls()) != 1 || r.claimRef() != "" || got.Session != former.Session || !strings.HasPrefix(got.Moved, "moved from a_77_1, work of ") {
+		t.Errorf("result %+v, %d pull requests, claim %q", got, len(repo.Pulls()), r.claimRef())
+	}
+	if again := r.sweeps(); len(again) != 0 {
+		t.Errorf("dispatched %d", again)
+	}
+}
+
+// asked counts what the jobs asked of GitHub, and apart from it what watching the lists of a live repository costs.
+func (r *runner) asked() (requests, looks int) {
+	for _, c := range r.github.Calls() {
+		switch {
+		case !c.Counted || c.Actor != jobActor:
+		case lookRule.MatchString(c.Path):
+			looks++
+		default:
+			requests++
+		}
+	}
+	return requests, looks
+}
