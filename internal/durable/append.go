@@ -49,9 +49,11 @@ func (t Tail) Since(offset int64) ([]byte, error) {
 // write; an error of check is returned as it is and nothing is appended. The
 // lines must be whole, each ended by "\n"; without lines it succeeds.
 //
-// When Append returns nil the lines are on disk. When writing or syncing fails,
-// what was appended is cut off again and the error returned, so a caller must
-// not treat the lines as accepted.
+// Others write on while the lines are brought to disk, so those who write at once
+// wait together. When Append returns nil the lines are on disk, and so is what check
+// found there; without lines, too. When writing or syncing fails, what was appended is
+// cut off again, unless others wrote behind it, and the error returned, so a caller
+// must not treat the lines as accepted.
 func Append(path string, check func(tail Tail) ([]byte, error)) error {
 	return Disk{}.Append(path, check)
 }
@@ -66,38 +68,68 @@ func (d Disk) Append(path string, check func(tail Tail) ([]byte, error)) error {
 func Log(path string, line []byte) error { return Disk{}.Log(path, line) }
 
 func (d Disk) append(path string, wait time.Duration, check func(Tail) ([]byte, error)) error {
-	f, err := d.openLocked(path, wait)
+	deadline := time.NewTimer(wait)
+	defer deadline.Stop()
+	f, err := d.openLocked(path, deadline.C)
 	if err != nil {
 		return fmt.Errorf("append: %w", err)
 	}
+	defer f.Close()
+	size, written, err := addLines(f, path, check)
 	// The explicit unlock matters: a child between fork and exec holds a copy
 	// of the descriptor, and closing this one would not free the lock.
-	defer func() { _ = f.Flock(syscall.LOCK_UN); f.Close() }()
-
-	size, err := healTail(f)
-	if err != nil {
-		return fmt.Errorf("append to %s: %w", path, err)
+	if unlocked := f.Flock(syscall.LOCK_UN); err == nil {
+		err = unlocked
 	}
-	lines, err := check(Tail{Size: size, file: f})
-	if err != nil || len(lines) == 0 {
+	if err != nil {
 		return err
 	}
-	if lines[len(lines)-1] != '\n' {
-		return fmt.Errorf("append to %s: the last line is not ended", path)
-	}
-	_, err = f.Write(lines)
-	crash.Point("append", path)
-	if err == nil {
-		err = f.Sync()
-		crash.Point("sync", path)
-	}
+	err = f.Sync()
+	crash.Point("sync", path)
 	if err == nil && size == 0 {
 		err = d.SyncDir(filepath.Dir(path)) // the name may be new too
 	}
 	if err != nil {
-		return fmt.Errorf("append to %s: %w", path, errors.Join(err, f.Truncate(size)))
+		return fmt.Errorf("append to %s: %w", path, errors.Join(err, cutOff(f, size, written)))
 	}
 	return nil
+}
+
+// addLines adds the lines that check returns to a locked file. It returns where they start, and how
+// many bytes they have.
+func addLines(f File, path string, check func(Tail) ([]byte, error)) (size, written int64, err error) {
+	if size, err = healTail(f); err != nil {
+		return 0, 0, fmt.Errorf("append to %s: %w", path, err)
+	}
+	lines, err := check(Tail{Size: size, file: f})
+	if err != nil || len(lines) == 0 {
+		return size, 0, err
+	}
+	if lines[len(lines)-1] != '\n' {
+		return size, 0, fmt.Errorf("append to %s: the last line is not ended", path)
+	}
+	_, err = f.Write(lines)
+	crash.Point("append", path)
+	if err != nil {
+		err = fmt.Errorf("append to %s: %w", path, errors.Join(err, f.Truncate(size)))
+	}
+	return size, int64(len(lines)), err
+}
+
+// cutOff takes lines that are not on disk out of the file again, if they are still the last.
+func cutOff(f File, size, written int64) error {
+	deadline := time.NewTimer(appendWait)
+	defer deadline.Stop()
+	err := waitFor(deadline.C, func() (bool, error) { return tryFlock(f, syscall.LOCK_EX) })
+	if err != nil || written == 0 {
+		return err
+	}
+	defer func() { _ = f.Flock(syscall.LOCK_UN) }()
+	info, err := f.Stat()
+	if err != nil || info.Size() != size+written {
+		return err
+	}
+	return f.Truncate(size)
 }
 
 // healTail ends a torn last line and returns the size of the file.
@@ -121,15 +153,13 @@ func healTail(f File) (int64, error) {
 }
 
 // openLocked opens path for appending and locks it.
-func (d Disk) openLocked(path string, wait time.Duration) (File, error) {
-	deadline := time.NewTimer(wait)
-	defer deadline.Stop()
+func (d Disk) openLocked(path string, deadline <-chan time.Time) (File, error) {
 	for {
 		f, err := d.open(path, Appending)
 		if err != nil {
 			return nil, err
 		}
-		err = waitFor(deadline.C, func() (bool, error) { return tryFlock(f, syscall.LOCK_EX) })
+		err = waitFor(deadline, func() (bool, error) { return tryFlock(f, syscall.LOCK_EX) })
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
 		}

@@ -9,6 +9,7 @@
 //	Append   whole lines under a file lock; on disk when it returns
 //	Log      one unsynced append; a lost tail is harmless
 //	Create   made once, never replaced; on disk when it returns
+//	Draft    as Create, with the name given later
 //	Sync     makes a file that another program wrote survive a power loss
 //	Lock     one process at a time, for as long as it lives
 //
@@ -134,17 +135,13 @@ func (d Disk) View(path string, data []byte) error {
 
 // Create is the function Create, on this disk.
 func (d Disk) Create(path string, data []byte) error {
-	temp, err := d.writeTemp(path, data, true)
+	draft, err := d.Draft(path, data)
 	if err != nil {
 		return fmt.Errorf("create %s: %w", path, err)
 	}
-	taken := d.on().Link(temp, path)
-	crash.Point("link", path)
-	if taken != nil && !errors.Is(taken, fs.ErrExist) {
-		return fmt.Errorf("create %s: %w", path, errors.Join(taken, d.on().Remove(temp)))
-	}
-	if err := d.on().Remove(temp); err != nil {
-		return fmt.Errorf("create %s: %w", path, err)
+	taken := draft.Name(path)
+	if err := draft.Close(); err != nil || taken != nil && !errors.Is(taken, fs.ErrExist) {
+		return fmt.Errorf("create %s: %w", path, errors.Join(taken, err))
 	}
 	// A name that was taken may come from a call that was killed before this
 	// line. The caller that learns that it exists counts on it.
@@ -156,6 +153,30 @@ func (d Disk) Create(path string, data []byte) error {
 	}
 	return nil
 }
+
+// Draft is a file whose content is on disk and that has no name of its own yet.
+type Draft struct {
+	disk Disk
+	temp string
+}
+
+// Draft brings data to disk beside path, so that giving it a name later takes no time. It is to be
+// closed.
+func (d Disk) Draft(path string, data []byte) (*Draft, error) {
+	temp, err := d.writeTemp(path, data, true)
+	return &Draft{d, temp}, err
+}
+
+// Name gives the file a name in its directory. If path is taken it changes nothing and the error is
+// fs.ErrExist. The name is on disk after SyncDir.
+func (f *Draft) Name(path string) error {
+	err := f.disk.on().Link(f.temp, path)
+	crash.Point("link", path)
+	return err
+}
+
+// Close removes the temporary name.
+func (f *Draft) Close() error { return f.disk.on().Remove(f.temp) }
 
 // Backup is the function Backup, on this disk.
 func (d Disk) Backup(path, backup string) error {

@@ -171,7 +171,7 @@ func (w *world) post(launch orchestrator.Launch, m message.Message) {
 	w.t.Helper()
 	parts, _ := launch.Parts()
 	err := w.s.Append(session.MessageIndex, time.Now(), func(tail session.Tail) (*session.NewLine, error) {
-		name, sum, err := postbox.Write(w.s.Path(session.MessagesDir), m, time.Now())
+		name, sum, err := postbox.Box{Dir: w.s.Path(session.MessagesDir)}.Write(m, time.Now())
 		return &session.NewLine{
 			Tool: "msg_send", Role: parts.Role, Task: parts.Task, Launch: launch, Visit: tail.State.Visit,
 			Payload: orchestrator.Payload{File: session.MessagesDir + "/" + name, SHA256: sum},

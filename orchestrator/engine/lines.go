@@ -96,6 +96,12 @@ func (l *loop) batch(ctx context.Context, kind string, lines []orchestrator.Line
 			break
 		}
 	}
+	if kind == orchestrator.InMessage && b.inputs > 0 {
+		// The state must not know a message whose file may be lost: its writer may still wait for the disk.
+		if err := l.Session.EnsureDirs(session.MessagesDir); err != nil {
+			return nil, err
+		}
+	}
 	_, err = l.flush(ctx, b)
 	return lines, err
 }

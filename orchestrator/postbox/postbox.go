@@ -18,40 +18,9 @@ import (
 	"regexp"
 	"sync"
 	"syscall"
-	"time"
 
-	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/workflows/message"
 )
-
-// maxTaken bounds the names that are tried for a message whose name is taken.
-const maxTaken = 1000
-
-// ErrLarge says that a message is larger than its file may be; nothing was written.
-var ErrLarge = errors.New("larger than 256 KiB")
-
-// Write makes the file of a message below dir. It returns its name and its hash. A name that is
-// taken gets -2, -3 and so on behind its id, and the message with it.
-func Write(dir string, m message.Message, at time.Time) (name, sum string, err error) {
-	id := m.ID
-	for n := 2; n < maxTaken; n++ {
-		if name, err = message.FileName(at, &m); err != nil {
-			return "", "", fmt.Errorf("write message: %w", err)
-		}
-		text := m.Text()
-		if len(text) > message.MaxFile {
-			return "", "", ErrLarge
-		}
-		if err = durable.Create(filepath.Join(dir, name), text); err == nil {
-			return name, hash(text), nil
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return "", "", fmt.Errorf("write message: %w", err)
-		}
-		m.ID = fmt.Sprintf("%s-%d", id, n)
-	}
-	return "", "", fmt.Errorf("write message: every name up to %s is taken", name)
-}
 
 // nameRule is for what a name may have: it is part of the line that announces the message to its
 // reader, and no text of its writer may get there.

@@ -28,10 +28,11 @@ func letter() message.Message {
 // What is written is read as it was, byte for byte, each under a name of its own.
 func TestLettersAreReadAsTheyWereWritten(t *testing.T) {
 	dir := t.TempDir()
+	box := postbox.Box{Dir: dir}
 	for _, want := range []struct{ name, id string }{
 		{"0115120000-ask-page--api-page-1.md", "page-1"}, {"0115120000-ask-page--api-page-1-2.md", "page-1-2"}, {"0115120000-ask-page--api-page-1-3.md", "page-1-3"},
 	} {
-		name, sum, err := postbox.Write(dir, letter(), noon)
+		name, sum, err := box.Write(letter(), noon)
 		if err != nil || name != want.name {
 			t.Fatalf("%s, %v, want %s", name, err, want.name)
 		}
@@ -44,12 +45,12 @@ func TestLettersAreReadAsTheyWereWritten(t *testing.T) {
 	}
 	large := letter()
 	large.Body = []byte(strings.Repeat("x", message.MaxFile))
-	if _, _, err := postbox.Write(dir, large, noon); !errors.Is(err, postbox.ErrLarge) {
+	if _, _, err := box.Write(large, noon); !errors.Is(err, postbox.ErrLarge) {
 		t.Errorf("a large message: %v", err)
 	}
 	large = letter()
 	large.ID = "../x"
-	if _, _, err := postbox.Write(dir, large, noon); err == nil {
+	if _, _, err := box.Write(large, noon); err == nil {
 		t.Error("a name leads out of the directory")
 	}
 }

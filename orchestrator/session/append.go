@@ -48,13 +48,15 @@ func (t Tail) Unread() ([]Written, error) {
 	return t.since(cursors(t.State)[t.file].Offset)
 }
 
-// CountUnread returns how many lines the host has not consumed yet.
-func (t Tail) CountUnread() (n int, err error) {
+// CountUnread returns how many lines the host has not consumed yet, and the last of them by a launch.
+func (t Tail) CountUnread(by orchestrator.Launch) (n, last int, err error) {
 	data, err := t.tail.Since(cursors(t.State)[t.file].Offset)
 	for line := range bytes.Lines(data) {
-		n += min(len(bytes.TrimSpace(line)), 1)
+		if n += min(len(bytes.TrimSpace(line)), 1); bytes.Contains(line, []byte(by)) {
+			last = n
+		}
 	}
-	return n, err
+	return n, last, err
 }
 
 func cursors(s *orchestrator.State) map[string]orchestrator.Cursor {
@@ -69,18 +71,15 @@ func (t Tail) All() ([]Written, error) { return t.since(0) }
 func (t Tail) Last(size int64) ([]Written, error) { return t.since(max(0, t.tail.Size-size)) }
 
 func (t Tail) since(offset int64) ([]Written, error) {
-	data, err := t.tail.Since(offset)
-	if err != nil {
-		return nil, err
-	}
 	var lines []Written
+	data, err := t.tail.Since(offset)
 	for text := range bytes.Lines(data) {
 		if text = bytes.TrimSpace(text); len(text) > 0 {
 			line := ParseLine(text)
 			lines = append(lines, Written{Line: line, At: line.At.Time})
 		}
 	}
-	return lines, nil
+	return lines, err
 }
 
 // Append adds one line to file, ToolEvents, Commands or MessageIndex. compose decides under the

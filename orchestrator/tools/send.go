@@ -15,34 +15,44 @@ import (
 	"github.com/agentmux/agentmux/workflows/message"
 )
 
-// sendMessage writes a message of an agent to its file, and the line of the index that names it,
-// while no other writer can write. The sender is the agent of the launch that calls. The state, which is
-// long when many messages wait, is the one that was read before: what came since then counts as unread.
+// sendMessage writes a message of an agent to its file, which gets its name and the line of the index
+// that names it while no other writer can write. The sender is the agent of the launch that calls. The
+// state, which is long when many messages wait, is the one that was read before: what came since then
+// counts as unread.
 func (c *call) sendMessage(st *orchestrator.State) Answer {
 	m, refusal := c.letter(st)
 	if refusal != nil {
 		return *refusal
 	}
 	answer := Answer{OK: true, Phase: st.Phase, Warnings: c.warnings}
-	err := c.s.AppendSeen(session.MessageIndex, c.now, st, func(tail session.Tail) (*session.NewLine, error) {
-		unread, err := tail.CountUnread()
-		if err != nil {
-			return nil, err
-		}
-		if post.Full(st, m.From.String(), unread) {
-			answer = refused("too many messages of yours wait to be read; send no more until some are")
-			answer.Phase = st.Phase
-			return nil, nil
-		}
-		m.ID = fmt.Sprintf("%s-%d", m.From.Agent, st.MessageCursor.Seq+unread+1)
-		name, sum, err := postbox.Write(c.s.Path(session.MessagesDir), m, c.now)
-		if err != nil {
-			return nil, err
-		}
-		c.payload = orchestrator.Payload{File: path.Join(session.MessagesDir, name), SHA256: sum}
-		answer.Text = c.sent(m, name)
-		return c.line(st), nil
-	})
+	before, err := postbox.CountSince(c.s.Path(session.MessageIndex), st.MessageCursor.Offset)
+	if err == nil {
+		m.ID = fmt.Sprintf("%s-%d", m.From.Agent, st.MessageCursor.Seq+before+1)
+		err = postbox.Box{Dir: c.s.Path(session.MessagesDir)}.Post(m, c.now, func(name postbox.Name) error {
+			return c.s.AppendSeen(session.MessageIndex, c.now, st, func(tail session.Tail) (*session.NewLine, error) {
+				unread, last, err := tail.CountUnread(c.who.Launch)
+				if err != nil {
+					return nil, err
+				}
+				if post.Full(st, m.From.String(), unread) {
+					answer = refused("too many messages of yours wait to be read; send no more until some are")
+					answer.Phase = st.Phase
+					return nil, nil
+				}
+				id := m.ID
+				if last > before { // the sender sent another one meanwhile, which may have this id
+					id = fmt.Sprintf("%s-%d", m.From.Agent, st.MessageCursor.Seq+unread+1)
+				}
+				file, sum, err := name(id)
+				if err != nil {
+					return nil, err
+				}
+				c.payload = orchestrator.Payload{File: path.Join(session.MessagesDir, file), SHA256: sum}
+				answer.Text = c.sent(m, file)
+				return c.line(st), nil
+			})
+		})
+	}
 	if err == nil {
 		return answer
 	}

@@ -296,3 +296,27 @@ func TestProtocolT8AReaderIsToldWhatIsNotProven(t *testing.T) {
 		t.Errorf("answer %+v", a)
 	}
 }
+
+// An agent that sends several messages at once gives each an id of its own, whatever came between.
+func TestMessagesSentAtOnceHaveIDsOfTheirOwn(t *testing.T) {
+	r := startTeam(t)
+	page := r.agent("build", "page")
+	var senders sync.WaitGroup
+	for range 8 {
+		for _, kind := range []string{"ask", "update", "task"} {
+			senders.Go(func() { r.ok(r.call(page, "msg_send", about("api", kind, "Which port?")), "sent: ") })
+		}
+	}
+	senders.Wait()
+	r.messages()
+	ids := map[string]string{}
+	for _, m := range r.st.Messages {
+		if first := ids[m.ID]; first != "" || m.ID == "" {
+			t.Errorf("%s and %s have the id %q", first, m.File, m.ID)
+		}
+		ids[m.ID] = m.File
+	}
+	if len(ids) != 24 {
+		t.Errorf("%d of 24 messages: %v", len(ids), ids)
+	}
+}

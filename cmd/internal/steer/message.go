@@ -41,7 +41,7 @@ func Write(ctx context.Context, a *site.Finder, flag func(name string) string) e
 		return err
 	}
 	dir := filepath.Join(entry.Dir, session.MessagesDir)
-	file, sum, err := postbox.Write(dir, m, time.Now())
+	file, sum, err := postbox.Box{Dir: dir}.Write(m, time.Now())
 	if errors.Is(err, postbox.ErrLarge) {
 		return exit.Usage(fmt.Errorf("the message is %w", err))
 	}
