@@ -63,6 +63,10 @@ func TestProtocolR7ABranchThatWasPushedAfterTheCheckpointIsContinued(t *testing.
 	if text := other.git(other.clone, "show", "f/base:base.txt"); text != "later" {
 		t.Errorf("base.txt holds %q", text)
 	}
+	res = other.expect(exit.BadUsage, "agents", "start", "--yes", "--headless", "--from-checkpoint")
+	if !strings.Contains(res.err, "shop is here already, and no other machine went on with it") || !strings.Contains(res.err, "every agent is done") || other.session().Dir != moved.Dir {
+		t.Errorf("once more: %s", res.err)
+	}
 	if diff := other.git(other.clone, "diff", "--name-only", "f/base", "f/left"); diff != "left.txt" {
 		t.Errorf("f/left differs from f/base in %q", diff)
 	}

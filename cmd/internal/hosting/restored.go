@@ -204,3 +204,17 @@ func FromCheckpoint(ctx context.Context, a *site.Finder, s *site.Site, e *sessio
 	a.Say("%s is restored from its checkpoint", filepath.Base(dir))
 	return session.Find(s.Project, dir, nil)
 }
+
+// IsLatest reports whether the session in dir ran here under a claim, and no other machine has gone on with it since: what the
+// server has of it is older.
+func IsLatest(ctx context.Context, s *site.Site, dir string) (bool, error) {
+	last, err := claim.ReadNote(dir)
+	if err != nil || last.Host == "" {
+		return false, err
+	}
+	err = host.Elsewhere{Host: s.Host}.Newer(dir, s.Config)(ctx, last)
+	if errors.As(err, new(*checkpoint.OtherHostError)) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -31,6 +31,16 @@ func movedHere(ctx context.Context, a *site.Finder, s *site.Site, of teamOf, for
 	case !of.project.GitHub:
 		return exit.Usage(fmt.Errorf("%s: it has no checkpoints", site.NotOnServer(of.project, s.Identity.Bases.Server)))
 	}
+	if former != nil { // an earlier try was killed, or this machine had the run last
+		latest, err := hosting.IsLatest(ctx, s, former.Dir)
+		if err != nil {
+			return err
+		}
+		if latest {
+			a.Say("%s is here already, and no other machine went on with it", former.Name)
+			return again(ctx, a, *former, of.team, o)
+		}
+	}
 	r := hosting.Restoring{Repo: of.project.Repo, Run: of.team.Session, Overtake: former != nil}
 	r.Team = &host.Team{Agents: of.team, Issues: issues, Files: frozenAs(of.team, host.MayActFreely(s.Host, s.Config))}
 	spec := roster.Spec{Project: of.project, Team: of.team}
