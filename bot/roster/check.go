@@ -132,6 +132,9 @@ func (spec Spec) branchOf(ctx context.Context, a *agents.Agent) (tip, why string
 		return "", a.Branch + " belongs to another session; choose another name (agentmux sessions lists them), or try again in a minute if a start was just cut off", nil
 	}
 	inTheWay := clone.InTheWay(ctx, p.Clone.Root, a.Branch)
+	if inTheWay == nil && a.Branch != p.Clone.Branch { // in another work tree: the commits could not become the branch
+		inTheWay = clone.CheckedOut(ctx, p.Clone.Root, a.Branch)
+	}
 	if found := (*clone.ExportError)(nil); errors.As(inTheWay, &found) {
 		return "", found.Error(), nil
 	} else if inTheWay != nil {
