@@ -219,7 +219,7 @@ func Reserve(r register.Register, p *project.Project, team *agents.Team, identit
 		for _, held := range [][2]string{{p.Store.Dir(), a.Branch}, {places, Place(p, team, a)}} {
 			ours, err := r.Reserve(held[0], held[1], identity)
 			if err == nil && !ours {
-				err = fmt.Errorf("%s was taken by another session meanwhile", held[1])
+				err = fmt.Errorf("%s was taken by another session meanwhile; agentmux sessions lists them", held[1])
 			}
 			if err != nil {
 				return err

@@ -71,3 +71,33 @@ func TestProtocolR7ABranchThatWasPushedAfterTheCheckpointIsContinued(t *testing.
 		t.Errorf("f/left differs from f/base in %q", diff)
 	}
 }
+
+// A machine that died before its first checkpoint still holds the issues of its run. Another one that takes them begins the run.
+func TestARunThatWasNeverSavedBeginsElsewhere(t *testing.T) {
+	t.Parallel()
+	o := rigOptions{config: "github: {write_interval: 0s}\n", playbook: diamondSteps(map[string]string{"base": "      - hang: true\n"})}
+	r := newRig(t, o)
+	const file = "session: shop\nagents:\n  - {name: base, branch: f/base, issue: 1}\n"
+	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), file)
+	b := r.background("agents", "start", "--yes", "--headless")
+	e := r.atWork("build")
+	b.exit(syscall.SIGKILL)
+	r.git(r.github.Repo(rigRepo).Dir(), "update-ref", "-d", checkpoints+e.Name+"-"+e.State.Identity)
+	r.asJob("a_77_1")
+	o.playbook = diamondSteps(map[string]string{"base": writes("base") + submits})
+	other := r.elsewhere(o)
+	other.write(filepath.Join(other.clone, ".dmux-agents.yml"), file)
+	start := []string{"agents", "start", "--yes", "--headless"}
+	if res := other.expect(exit.Locked, start...); !strings.Contains(res.err, "--take takes it over") {
+		t.Errorf("without --take: %s", res.err)
+	}
+	if res := other.expect(exit.BadUsage, append(start, "--take", "--from-checkpoint")...); !strings.Contains(res.err, "agentmux agents start begins one, with --take") {
+		t.Errorf("from a checkpoint: %s", res.err)
+	}
+	if res := other.expect(exit.Done, append(start, "--take")...); !strings.Contains(res.err, "it begins here") {
+		t.Errorf("with --take: %s", res.err)
+	}
+	if text := other.git(other.clone, "show", "f/base:base.txt"); text != "base" {
+		t.Errorf("base.txt holds %q", text)
+	}
+}

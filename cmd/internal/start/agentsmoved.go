@@ -53,7 +53,7 @@ func movedHere(ctx context.Context, a *site.Finder, s *site.Site, of teamOf, for
 	}
 	dir, err := hosting.Restore(ctx, a, s, r)
 	if errors.Is(err, checkpoint.ErrNone) {
-		return exit.Usage(fmt.Errorf("the server has no checkpoint of a run called %s; agentmux agents start without --from-checkpoint and --take begins one", of.team.Session))
+		return exit.Usage(fmt.Errorf("%w: none of a run called %s; agentmux agents start begins one, with --take also while the issues are claimed by a host that is gone", err, of.team.Session))
 	}
 	if err != nil {
 		return err
