@@ -27,7 +27,10 @@ func TestCrashPointsOfMovedAgents(t *testing.T) {
 	if len(points) < 50 {
 		t.Errorf("%d points, want at least 50", len(points))
 	}
-	for i := numberOf("AGENTMUX_CRASH_SEED", 1) % stride; i < len(points); i += stride {
+	for i := range points {
+		if i%stride != numberOf("AGENTMUX_CRASH_SEED", 1)%stride && points[i].name != "release lock" { // where only the claim is owed
+			continue
+		}
 		at, same := points[i].name+"#1", i/stride%2 == 0
 		t.Run(fmt.Sprintf("%s, same command %v", at, same), func(t *testing.T) {
 			t.Parallel()

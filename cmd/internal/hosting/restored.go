@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -209,6 +210,9 @@ func FromCheckpoint(ctx context.Context, a *site.Finder, s *site.Site, e *sessio
 // server has of it is older.
 func IsLatest(ctx context.Context, s *site.Site, dir string) (bool, error) {
 	last, err := claim.ReadNote(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
 	if err != nil || last.Host == "" {
 		return false, err
 	}
@@ -217,4 +221,10 @@ func IsLatest(ctx context.Context, s *site.Site, dir string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// LeftClaim reports whether the last host of the session in dir was killed before it gave the claim of its issues back.
+func LeftClaim(dir string) bool {
+	note, err := claim.ReadNote(dir)
+	return err == nil && len(note.Claims) > 0
 }
