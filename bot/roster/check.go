@@ -132,6 +132,9 @@ func (spec Spec) branchOf(ctx context.Context, a *agents.Agent) (tip, why string
 		return "", a.Branch + " belongs to another session; choose another name (agentmux sessions lists them), or try again in a minute if a start was just cut off", nil
 	}
 	inTheWay := clone.InTheWay(ctx, p.Clone.Root, a.Branch)
+	if inTheWay == nil && a.Branch != p.Clone.Branch { // in another work tree: the commits could not become the branch
+		inTheWay = clone.CheckedOut(ctx, p.Clone.Root, a.Branch)
+	}
 	if found := (*clone.ExportError)(nil); errors.As(inTheWay, &found) {
 		return "", found.Error(), nil
 	} else if inTheWay != nil {
@@ -216,7 +219,7 @@ func Reserve(r register.Register, p *project.Project, team *agents.Team, identit
 		for _, held := range [][2]string{{p.Store.Dir(), a.Branch}, {places, Place(p, team, a)}} {
 			ours, err := r.Reserve(held[0], held[1], identity)
 			if err == nil && !ours {
-				err = fmt.Errorf("%s was taken by another session meanwhile", held[1])
+				err = fmt.Errorf("%s was taken by another session meanwhile; agentmux sessions lists them", held[1])
 			}
 			if err != nil {
 				return err

@@ -1,6 +1,8 @@
 package roster_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,6 +22,12 @@ func TestSecurity40ARunTakesNothingOfAnother(t *testing.T) {
 	r := repotest.New(t, map[string]string{"a": "1"})
 	repotest.Git(t, r.Clone, "branch", "trunk")
 	repotest.Git(t, r.Clone, "branch", "dev")
+	repotest.Git(t, r.Clone, "worktree", "add", "-q", "-b", "f/tree", filepath.Join(t.TempDir(), "tree"))
+	gone := filepath.Join(t.TempDir(), "gone")
+	repotest.Git(t, r.Clone, "worktree", "add", "-q", "-b", "f/gone", gone)
+	if err := os.RemoveAll(gone); err != nil {
+		t.Fatal(err)
+	}
 	p := &project.Project{Store: r.Store, Clone: clone.Clone{Root: r.Clone, Branch: "dev", DefaultBranch: "trunk"}}
 	reg := register.Open(r.State)
 	file := func(session, agent, branch string) *agents.Team {
@@ -43,6 +51,8 @@ func TestSecurity40ARunTakesNothingOfAnother(t *testing.T) {
 		"the base":                     {team: file("a", "d", "main"), want: "main is a branch that others start from"},
 		"the default branch":           {team: file("a", "d", "trunk"), want: "trunk is a branch that others start from"},
 		"a branch that is checked out": {team: file("a", "d", "dev"), want: "dev is checked out in this clone"},
+		"one of another work tree":     {team: file("a", "d", "f/tree"), want: "f/tree is checked out in "},
+		"one of a tree that is gone":   {team: file("a", "d", "f/gone"), want: "git worktree prune"},
 		"a branch of another run":      {team: file("a", "d", "f/c"), want: "f/c belongs to another session"},
 		"a directory of another run":   {team: file("a", "b-c", "f/d"), want: "an agent of another session works in " + roster.Place(p, waiting, &waiting.Agents[0])},
 		"that of the run it continues": {team: file("a-b", "c", "f/c"), former: "0123456789abcdef"},

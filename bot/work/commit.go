@@ -84,6 +84,9 @@ func (r *committing) run(ctx context.Context, e orchestrator.Effect, s *orchestr
 	if report.Blocked() {
 		return orchestrator.Result{Findings: report.Texts()}, nil
 	}
+	if err := r.takeEarlier(ctx, a, s, former.tip); err != nil {
+		return orchestrator.Result{}, err
+	}
 	commit, onto, err := r.published(ctx, a.Round, tree, former.tip)
 	if err != nil {
 		return orchestrator.Result{}, err
@@ -124,8 +127,12 @@ func (r *committing) published(ctx context.Context, round int, tree, parent stri
 		return "", parent, err
 	}
 	own, err := r.repo.Ref(ctx, gitrepo.RoundRef(key, round, "own"))
-	if err != nil || own != tip {
-		return "", parent, err // commits of people are in it: the push merges
+	if err != nil || own == "" {
+		return "", parent, err
+	}
+	// One on top of it was made by a host that was killed. Else commits of people are in it: the push merges.
+	if onTop, err := r.repo.IsAncestor(ctx, tip, own); err != nil || !onTop {
+		return "", parent, err
 	}
 	now, err := r.repo.Tree(ctx, tip)
 	if err != nil {

@@ -55,7 +55,12 @@ func (r *Work) trailers(s *orchestrator.State) string {
 		lines = append(lines, fmt.Sprintf("Co-authored-by: %s <%d+%s@users.noreply.%s>",
 			snap.Requester.Login, snap.Requester.ID, snap.Requester.Login, mailHost(r.ServerName)))
 	}
-	return strings.Join(append(lines, "Agentmux-Session: "+orchestrator.PublicID(s.SessionID, s.Identity)), "\n")
+	return strings.Join(append(lines, sessionTrailer(s)), "\n")
+}
+
+// sessionTrailer is the last line of each commit that people see.
+func sessionTrailer(s *orchestrator.State) string {
+	return "Agentmux-Session: " + orchestrator.PublicID(s.SessionID, s.Identity)
 }
 
 // mailHost is the server's name as an address of mail has it: without a port.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/bot/lineage"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -81,33 +82,16 @@ func (r *Work) RecordedRefs(ctx context.Context, s *orchestrator.State) error {
 	if err != nil {
 		return fmt.Errorf("take over the refs of %s: %w", r.sess.Name(), err)
 	}
-	own, want := r.place.String(), map[string]string{}
-	if s.Integrated.Commit != s.BaseSHA {
-		want[gitrepo.IntegrationRef(own)] = s.Integrated.Commit
-	}
-	unit := func(agent string) string { // of an agents file
+	own := r.place.String()
+	want := lineage.Refs(records, func(agent string) string {
 		if agent == "" {
 			return own
 		}
 		return strings.TrimSuffix(own, r.place.ID) + "-" + agent + "-" + r.place.ID
+	})
+	if s.Integrated.Commit != "" && s.Integrated.Commit != s.BaseSHA {
+		want[gitrepo.IntegrationRef(own)] = s.Integrated.Commit
 	}
-	round := 0
-	for _, e := range records {
-		switch d := e.Data.(type) {
-		case orchestrator.EventRecord:
-			if d.Event == orchestrator.LastChanges {
-				round++
-			}
-		case orchestrator.CommitCreatedRecord:
-			want[gitrepo.RoundRef(unit(d.Agent), round, "own")] = d.SHA
-		case orchestrator.BranchPushedRecord:
-			want[gitrepo.RoundRef(unit(d.Agent), round, "tip")] = d.SHA
-			if d.Skipped == "" {
-				want[gitrepo.PushedRef(unit(d.Agent))] = d.SHA
-			}
-		}
-	}
-	maps.DeleteFunc(want, func(_, id string) bool { return id == "" })
 	if id := want[gitrepo.PushedRef(own)]; id != "" && r.project.Remote != nil {
 		// What another machine pushed does not come along with a checkpoint.
 		if _, err := r.repo.Resolve(ctx, id); errors.Is(err, gitrepo.ErrNoCommit) {
@@ -132,22 +116,5 @@ func (r *Work) recorded(s *orchestrator.State) (map[string]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	mine := map[string]bool{s.Integrated.Commit: true, s.Completion.Commit: true}
-	for _, e := range records {
-		switch d := e.Data.(type) {
-		case orchestrator.SubplanDoneRecord:
-			mine[d.Commit] = true
-		case orchestrator.CommitCreatedRecord:
-			mine[d.SHA] = true
-		case orchestrator.BranchPushedRecord:
-			mine[d.SHA] = true
-		case orchestrator.CheckpointSavedRecord:
-			mine[d.SHA] = true
-		case orchestrator.DoneRecord:
-			mine[d.Commit] = true
-		}
-	}
-	delete(mine, "")
-	delete(mine, s.BaseSHA) // every session of that base has it
-	return mine, nil
+	return lineage.Commits(records, s), nil
 }

@@ -62,6 +62,13 @@ func (r *proposal) run(ctx context.Context, e orchestrator.Effect, s *orchestrat
 		}
 		res, err = pull.Ensure(ctx, spec)
 	}
+	if transport.HasCode(err, transport.CodeBaseInvalid) {
+		if whole, readErr := r.sess.ReadState(); readErr == nil && whole.BaseBranch != s.BaseBranch {
+			s = s.Clone() // the branch of another agent is not on the server, or was merged and removed meanwhile
+			s.BaseBranch = whole.BaseBranch
+			return r.run(ctx, e, s)
+		}
+	}
 	if why := r.pullRefusal(spec, res, err); why != "" {
 		return orchestrator.Result{Refused: why}, nil
 	}

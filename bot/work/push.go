@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/checkpoint"
+	"github.com/agentmux/agentmux/bot/lineage"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 	"github.com/agentmux/agentmux/internal/outgate"
@@ -191,12 +192,13 @@ func (p *pushing) follow(ctx context.Context) (old, refused string, err error) {
 		return "", "", err
 	}
 	tip := refs[0].ID
-	if p.pushed != "" || p.args.Head != "" {
-		if err := p.project.Remote.Fetch(ctx, p.repo, "+"+ref+":refs/remotes/origin/"+p.branch); err != nil {
-			return "", "", err
-		}
+	if err := p.project.Remote.Fetch(ctx, p.repo, "+"+ref+":refs/remotes/origin/"+p.branch); err != nil {
+		return "", "", err
 	}
 	if p.pushed == "" {
+		if own, err := lineage.Continues(ctx, p.repo, p.commit, p.args.Base, tip); err != nil || own {
+			return tip, "", err
+		}
 		if p.args.Head != "" { // the branch that the clone had is continued
 			if has, err := p.repo.IsAncestor(ctx, tip, p.args.Head); err != nil || has {
 				return tip, "", err

@@ -59,7 +59,8 @@ func TestSecurity37AWorkspaceIsMadeAgainWhereNothingElseIs(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second time over what a start made that was killed
+	repotest.Write(t, dir+".making", map[string]string{"half.txt": "h"}) // of a start that was killed while it made the workspace
+	for range 2 {                                                        // the second time over what a start made that was killed
 		got, err := w.Restore(t.Context(), again)
 		if err != nil || got != dir {
 			t.Fatalf("made at %q, %v", got, err)

@@ -139,10 +139,9 @@ func (r *workspaces) makeWorkspace(ctx context.Context, dir, commit string) (err
 // left in its place is removed; beside the project of a person other things may lie there, which stay.
 func (r *workspaces) Restore(ctx context.Context, a orchestrator.Args) (dir string, err error) {
 	dir = r.WorkspacePath(a)
-	if at := workspace.Occupied(dir); at != "" && r.ofTeam(dir) {
-		if _, err := workspace.Base(dir); err != nil {
-			return "", engine.Never(fmt.Errorf("restore workspace %s: %s is there already; move it away", a.Workspace, at))
-		}
+	// Beside its place is only what an earlier try left: all of it was free when the session was made here.
+	if _, err := workspace.Base(dir); err != nil && !errors.Is(err, fs.ErrNotExist) && r.ofTeam(dir) {
+		return "", engine.Never(fmt.Errorf("restore workspace %s: %s is there already; move it away", a.Workspace, dir))
 	}
 	if err = dropWorkspace(dir); err == nil {
 		err = r.makeWorkspace(ctx, dir, a.Base)

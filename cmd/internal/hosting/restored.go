@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -203,4 +204,27 @@ func FromCheckpoint(ctx context.Context, a *site.Finder, s *site.Site, e *sessio
 	}
 	a.Say("%s is restored from its checkpoint", filepath.Base(dir))
 	return session.Find(s.Project, dir, nil)
+}
+
+// IsLatest reports whether the session in dir ran here under a claim, and no other machine has gone on with it since: what the
+// server has of it is older.
+func IsLatest(ctx context.Context, s *site.Site, dir string) (bool, error) {
+	last, err := claim.ReadNote(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil || last.Host == "" {
+		return false, err
+	}
+	err = host.Elsewhere{Host: s.Host}.Newer(dir, s.Config)(ctx, last)
+	if errors.As(err, new(*checkpoint.OtherHostError)) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// LeftClaim reports whether the last host of the session in dir was killed before it gave the claim of its issues back.
+func LeftClaim(dir string) bool {
+	note, err := claim.ReadNote(dir)
+	return err == nil && len(note.Claims) > 0
 }

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/bot/request"
@@ -70,8 +71,12 @@ func Agents(ctx context.Context, a *site.Finder, o AgentsOptions) error {
 	switch {
 	case err != nil:
 		return err
-	case o.Checkpoint || o.Take && former == nil:
-		return movedHere(ctx, a, s, teamOf{project, team}, former, o)
+	case o.Checkpoint || o.Take && former == nil && !o.New:
+		err := movedHere(ctx, a, s, teamOf{project, team}, former, o)
+		if o.Checkpoint || !errors.Is(err, checkpoint.ErrNone) {
+			return err
+		}
+		a.Say("the server has no checkpoint of a run called %s: it begins here", team.Session)
 	case former != nil && !o.New:
 		return again(ctx, a, *former, team, o)
 	}

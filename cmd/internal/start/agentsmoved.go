@@ -31,6 +31,16 @@ func movedHere(ctx context.Context, a *site.Finder, s *site.Site, of teamOf, for
 	case !of.project.GitHub:
 		return exit.Usage(fmt.Errorf("%s: it has no checkpoints", site.NotOnServer(of.project, s.Identity.Bases.Server)))
 	}
+	if former != nil { // an earlier try was killed, or this machine had the run last
+		latest, err := hosting.IsLatest(ctx, s, former.Dir)
+		if err != nil {
+			return err
+		}
+		if latest {
+			a.Say("%s is here already, and no other machine went on with it", former.Name)
+			return again(ctx, a, *former, of.team, o)
+		}
+	}
 	r := hosting.Restoring{Repo: of.project.Repo, Run: of.team.Session, Overtake: former != nil}
 	r.Team = &host.Team{Agents: of.team, Issues: issues, Files: frozenAs(of.team, host.MayActFreely(s.Host, s.Config))}
 	spec := roster.Spec{Project: of.project, Team: of.team}
@@ -43,7 +53,7 @@ func movedHere(ctx context.Context, a *site.Finder, s *site.Site, of teamOf, for
 	}
 	dir, err := hosting.Restore(ctx, a, s, r)
 	if errors.Is(err, checkpoint.ErrNone) {
-		return exit.Usage(fmt.Errorf("the server has no checkpoint of a run called %s; agentmux agents start without --from-checkpoint and --take begins one", of.team.Session))
+		return exit.Usage(fmt.Errorf("%w: none of a run called %s; agentmux agents start begins one, with --take also while the issues are claimed by a host that is gone", err, of.team.Session))
 	}
 	if err != nil {
 		return err

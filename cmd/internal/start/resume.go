@@ -237,9 +237,9 @@ func takeBackup(dir string) error {
 }
 
 // Owes reports whether a done session still owes something: an effect, words on its issue,
-// the end of its tmux server.
+// the end of its tmux server, the claim of its issues.
 func Owes(ctx context.Context, e session.Entry) bool {
-	return e.State != nil && e.State.Phase == orchestrator.PhaseDone && len(show.Tell(ctx, e).Owed) > 0
+	return e.State != nil && e.State.Phase == orchestrator.PhaseDone && (len(show.Tell(ctx, e).Owed) > 0 || !e.Running && hosting.LeftClaim(e.Dir))
 }
 
 // resumeDone lets a host complete what a done session still owes.

@@ -36,6 +36,9 @@ type ExportError struct {
 func (e *ExportError) Error() string {
 	switch e.Kind {
 	case ExportCheckedOut:
+		if _, err := os.Lstat(e.What); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Sprintf("branch %s is checked out in %s, which is not there any more; git worktree prune forgets it", e.Branch, e.What)
+		}
 		return fmt.Sprintf("branch %s is checked out in %s; git switch another branch there", e.Branch, e.What)
 	case ExportBlocked:
 		return fmt.Sprintf("branch %s cannot be made beside the branch %s; rename that one (git branch -m), or set github.branch_prefix", e.Branch, e.What)
@@ -145,16 +148,19 @@ func (in *inspection) inTheWay(ctx context.Context, branch string) error {
 	return nil
 }
 
-// exportError gives a failed export its reason, as far as it shows in the clone.
-func exportError(ctx context.Context, store *gitrepo.Store, root, branch, sha string, failed error) error {
-	in := inspection{dir: root}
-	var why *ExportError
-	if err := in.inTheWay(ctx, branch); errors.As(err, &why) {
-		return why
+// CheckedOut returns an *ExportError if a branch is checked out in a person's clone, or in another work tree of it.
+func CheckedOut(ctx context.Context, clone, branch string) error {
+	in := inspection{}
+	if _, err := in.find(ctx, clone); err != nil {
+		return err
 	}
+	return in.checkedOut(ctx, branch)
+}
+
+func (in *inspection) checkedOut(ctx context.Context, branch string) error {
 	list, err := in.git("worktree", "list", "--porcelain").Text(ctx)
 	if err != nil {
-		return failed
+		return err
 	}
 	var tree string
 	for line := range strings.Lines(list) {
@@ -165,6 +171,22 @@ func exportError(ctx context.Context, store *gitrepo.Store, root, branch, sha st
 		if line == "branch refs/heads/"+branch {
 			return &ExportError{Kind: ExportCheckedOut, Branch: branch, What: tree}
 		}
+	}
+	return nil
+}
+
+// exportError gives a failed export its reason, as far as it shows in the clone.
+func exportError(ctx context.Context, store *gitrepo.Store, root, branch, sha string, failed error) error {
+	in := inspection{dir: root}
+	var why *ExportError
+	if err := in.inTheWay(ctx, branch); errors.As(err, &why) {
+		return why
+	}
+	if err := in.checkedOut(ctx, branch); err != nil {
+		if errors.As(err, &why) {
+			return why
+		}
+		return failed
 	}
 	now, err := in.git("rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+branch).Text(ctx)
 	if err != nil {
