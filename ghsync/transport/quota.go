@@ -53,7 +53,7 @@ func (q *quota) note(c call, resp *http.Response) {
 	}
 	limit, limitErr := strconv.Atoi(resp.Header.Get("X-RateLimit-Limit"))
 	remaining, err := strconv.Atoi(resp.Header.Get("X-RateLimit-Remaining"))
-	reset, ok := ratelimit.Reset(resp.Header)
+	reset, ok := ratelimit.Reset(resp.Header, time.Now())
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if resp.StatusCode < 300 {
