@@ -63,7 +63,7 @@ func sum(parts ...string) uint64 {
 
 func issueSight(i ghsync.Issue) (int64, sight) {
 	parts := []string{string(i.Title), string(i.Body), i.Author.Login, state(i.Closed), state(i.Locked)}
-	return int64(i.Number), sight{i.UpdatedAt, sum(append(parts, i.Labels...)...)}
+	return int64(i.Number), sight{i.UpdatedAt, sum(append(parts, slices.Sorted(slices.Values(i.Labels))...)...)} // labels have no order
 }
 
 func state(b bool) string {
