@@ -242,10 +242,7 @@ func (e *Ear) follow(ctx context.Context, c journal.Command, s Subject, line orc
 	if err != nil || s.Holder != "" || s.Dir != c.Session { // it takes the place of the former directory
 		return s, err
 	}
-	if _, there, err := command.Known(s.Dir, c.Source); err != nil || there {
-		return s, err
-	}
-	_, err = command.Append(s.Dir, line)
+	_, err = command.Append(s.Dir, line) // not twice
 	crash.Point("append command", "")
 	return s, err
 }
