@@ -16,7 +16,7 @@ func TestAsRequestedHasTheLabelsOfThatTime(t *testing.T) {
 		Issue: ghsync.Issue{Labels: []string{"bug", "agentmux:queued", "agentmux:feature"}},
 		Labels: []ghsync.LabelEvent{
 			{Name: "agentmux:other", Added: true, At: at.Add(-time.Hour), Actor: mia},
-			{Name: "agentmux:other", At: at.Add(-time.Minute), Actor: mia},
+			{Name: "Agentmux:Other", At: at.Add(-time.Minute), Actor: mia}, // somebody has renamed the label meanwhile
 			{Name: "agentmux:quick", Added: true, At: at.Add(-time.Second), Actor: mia},
 			{Name: "agentmux", Added: true, At: at.Add(300 * time.Millisecond), Actor: mia},
 			{Name: "agentmux:queued", Added: true, At: at.Add(6 * time.Second), Actor: bot},

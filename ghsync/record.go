@@ -73,7 +73,7 @@ const (
 func (c *Client) Record(ctx context.Context, repo Repo, n int) (Record, error) {
 	reader, at := recordReader{c}, c.Now().UTC()
 	record, err := reader.byGraphQL(ctx, repo, n)
-	if errors.Is(err, errNoGraphQL) {
+	if errors.Is(err, errNoGraphQL) || transport.IsForeign(err) {
 		record, err = reader.byREST(ctx, repo, n)
 	}
 	if err != nil {

@@ -78,7 +78,7 @@ func (r Record) AsRequested(label string, at time.Time) Record {
 	on := map[string]bool{}
 	for _, e := range r.Labels {
 		if isRequest(e.Name) {
-			on[e.Name] = e.Added
+			on[strings.ToLower(e.Name)] = e.Added
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(on)) {

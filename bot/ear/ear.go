@@ -129,11 +129,14 @@ func (e *Ear) Hear(comments ...ghsync.IssueComment) {
 	e.put(list)
 }
 
-// HearReviews takes reviews of a pull request.
+// HearReviews takes reviews of a pull request. One that its author has not submitted yet, which only the author's own token
+// is shown, says nothing so far.
 func (e *Ear) HearReviews(pull int, reviews ...ghsync.Review) {
-	list := make([]message, len(reviews))
-	for i, r := range reviews {
-		list[i] = ofReview(pull, r)
+	var list []message
+	for _, r := range reviews {
+		if r.State != "PENDING" {
+			list = append(list, ofReview(pull, r))
+		}
 	}
 	e.put(list)
 }

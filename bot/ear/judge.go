@@ -79,7 +79,7 @@ func (e *Ear) judge(ctx context.Context, w *waiting) (wait time.Duration, err er
 		}
 	}
 	if j.recalls(a) {
-		if j.s, err = e.o.Recall(ctx, j.s, gate.CommentTrigger(w.id)); err != nil {
+		if j.s, err = e.recall(ctx, j.s, w.id); err != nil {
 			return 0, err
 		}
 		if j.s.Holder != "" {

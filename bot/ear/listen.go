@@ -124,6 +124,7 @@ func (l *Listener) reviews(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	began := l.o.Now()
 	for _, p := range pulls {
 		if p.Number != s.Pull || p.UpdatedAt.Equal(l.pulls[p.Number]) {
 			continue
@@ -133,7 +134,9 @@ func (l *Listener) reviews(ctx context.Context) error {
 			return err
 		}
 		l.HearReviews(p.Number, reviews...)
-		l.pulls = map[int]time.Time{p.Number: p.UpdatedAt}
+		if began.Sub(p.UpdatedAt) >= touchTime { // else another one of that second would change nothing in the list
+			l.pulls = map[int]time.Time{p.Number: p.UpdatedAt}
+		}
 	}
 	return nil
 }

@@ -78,6 +78,12 @@ func TestAListenerHearsOneIssue(t *testing.T) {
 		t.Errorf("commands %+v", got)
 	}
 	s.look(l)
+	s.repo.Review(s.subject.Pull, "wil", "COMMENTED", "/agentmux say once more") // in the second of the last look
+	s.pass(15 * time.Second)
+	s.look(l)
+	if got := s.commands(); len(got) != 4 {
+		t.Errorf("after a review of the same second: commands %+v", got)
+	}
 	counted = s.server.Requests(botLogin)
 	for range 100 {
 		s.look(l)

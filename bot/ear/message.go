@@ -2,6 +2,7 @@ package ear
 
 import (
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -32,9 +33,15 @@ const (
 
 func ofComment(c ghsync.IssueComment) message {
 	return message{
-		source: fmt.Sprint(commentSource, c.ID), id: c.ID, on: c.On, pull: strings.Contains(c.URL, "/pull/"), author: c.Author, body: c.Body, url: c.URL,
+		source: fmt.Sprint(commentSource, c.ID), id: c.ID, on: c.On, pull: isOnPull(c.URL), author: c.Author, body: c.Body, url: c.URL,
 		written: c.CreatedAt, edited: c.EditedAt, reacted: c.Reacted,
 	}
+}
+
+// isOnPull reports whether the address of a comment is on a pull request. Owners and repositories may be called pull.
+func isOnPull(address string) bool {
+	page, _, _ := strings.Cut(address, "#")
+	return path.Base(path.Dir(page)) == "pull"
 }
 
 // ofReview takes a review of a pull request. REST does not tell of its edits and reactions.

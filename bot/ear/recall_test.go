@@ -1,7 +1,9 @@
 package ear_test
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/command"
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // TestGitHub76AnAnswerIsForASessionOfAnotherMachine is part of row 76 of github section 15: what a person says to a
@@ -149,6 +152,79 @@ func TestASessionThatAnotherHostTookIsRunSeldom(t *testing.T) {
 	s.subject.Holder = ""
 	if n := runs(35 * time.Second); n != 1 {
 		t.Errorf("%d runs after the other host had ended", n)
+	}
+}
+
+// A command that a session got here, which then went on elsewhere before it read it, is given to what comes back from there:
+// once, and not again if it came along.
+func TestACommandFollowsASessionThatWentOnElsewhere(t *testing.T) {
+	for name, along := range map[string]bool{"it did not come along": false, "it came along": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			parked := func() {
+				s.start()
+				s.call("planner", "ask_human", map[string]any{"id": "q1", "question": "Which?"})
+				s.command("stop")
+			}
+			parked()
+			if err := s.sess.Release(); err != nil { // nothing runs it
+				t.Fatal(err)
+			}
+			id := s.comment("/agentmux resume", "wil")
+			source := fmt.Sprint("comment/", id)
+			s.poll()
+			step := func(d time.Duration) {
+				for end := s.Now().Add(d); s.Now().Before(end); s.pass(5 * time.Second) {
+					s.ear.Step(t.Context())
+				}
+			}
+			step(5 * time.Second)
+			former, asked := s.sess.Dir, len(s.recalled)
+			if got := s.lines(); len(got) != 1 || asked != 1 {
+				t.Fatalf("lines %q, asked for it %d times", got, asked)
+			}
+			s.recalls = func() { // another machine had it, and let it go
+				s.recalls = nil
+				parked()
+				if along {
+					s.known(source)
+				}
+				err := errors.Join(s.sess.Release(), os.Rename(former, former+session.OvertakenMark+"1"), os.Rename(s.sess.Dir, former))
+				if s.sess, err = session.Open(former); err != nil {
+					t.Fatal(err)
+				}
+				s.subject.Dir = former
+			}
+			step(3 * time.Minute)
+			c, _ := s.journal.Command(source)
+			if got := s.lines(); s.recalls != nil || len(got) != 1 || len(s.asked) < 2 || c.State != journal.Accepted {
+				t.Errorf("lines %q, %+v, asked to %q", got, c, s.asked)
+			}
+		})
+	}
+}
+
+// A command that is gone with the directory that it was given to is refused, and not owed for ever.
+func TestACommandThatItsSessionHasNoMoreIsRefused(t *testing.T) {
+	s := newScene(t)
+	s.start()
+	s.call("planner", "ask_human", map[string]any{"id": "q1", "question": "Which?"})
+	if err := s.sess.Release(); err != nil {
+		t.Fatal(err)
+	}
+	id := s.comment("/agentmux answer q1 this", "wil")
+	s.poll()
+	s.ear.Step(t.Context())
+	if err := os.Remove(s.sess.Path(session.Commands)); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		s.pass(5 * time.Second)
+		s.ear.Step(t.Context())
+	}
+	source := fmt.Sprint("comment/", id)
+	if c, _ := s.journal.Command(source); c.State != journal.Refused || !strings.Contains(c.Reason, "elsewhere") || s.receipts(id) != "eyes -1" {
+		t.Errorf("%+v, receipts %q", c, s.receipts(id))
 	}
 }
 

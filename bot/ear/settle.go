@@ -162,7 +162,7 @@ func (e *Ear) became(ctx context.Context, c journal.Command, d *debt) (reason st
 	is, known := results.Of(c.Source)
 	switch {
 	case !known:
-		return "", e.unread(ctx, c, d)
+		return e.unread(ctx, c, d)
 	case is.Result == story.CommandRefused:
 		return is.Reason, nil
 	case is.Result == story.CommandLost:
@@ -189,28 +189,69 @@ func (e *Ear) undelivered(dir string) (reason string, err error) {
 	return "", errOpen
 }
 
-// unread has the owner run a session that has a command and no host.
-func (e *Ear) unread(ctx context.Context, c journal.Command, d *debt) error {
+// unread has the owner run a session that has a command and no host. A command that its directory has no more, since
+// the session came back from another machine, is refused.
+func (e *Ear) unread(ctx context.Context, c journal.Command, d *debt) (reason string, err error) {
 	now := e.o.Now()
 	if session.Running(c.Session) || now.Sub(d.looked) < wakePause {
-		return errOpen
+		return "", errOpen
 	}
 	s, err := e.o.Owner.Find(ctx, c.Issue, false)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if d.looked = now; s != d.found {
 		d.found, d.wakes = s, 0
 	}
-	if s.Dir != c.Session || s.Holder != "" || d.wakes > 0 && now.Sub(d.woken) < min(wakePause<<min(d.wakes-1, 10), maxWakePause) {
-		return errOpen
+	line, there, err := command.Known(c.Session, c.Source)
+	switch {
+	case err != nil:
+		return "", err
+	case !there:
+		return "the session went on elsewhere before it was read: write it once more", nil
+	case s.Dir != c.Session || s.Holder != "" || d.wakes > 0 && now.Sub(d.woken) < min(wakePause<<min(d.wakes-1, 10), maxWakePause):
+		return "", errOpen
+	}
+	if d.wakes > 0 { // it was run, and did not read the command
+		if s, err = e.follow(ctx, c, s, line); err != nil || s.Holder != "" {
+			return "", cmp.Or(err, errOpen)
+		}
 	}
 	if err := e.o.Owner.Wake(ctx, s); err != nil {
-		return err
+		return "", err
 	}
 	d.woken = now
 	d.wakes++
-	return errOpen
+	return "", errOpen
+}
+
+// follow brings a session here that may have gone on elsewhere since it got a command, and gives it the command again,
+// unless that came along. It returns what the issue has then.
+func (e *Ear) follow(ctx context.Context, c journal.Command, s Subject, line orchestrator.Payload) (Subject, error) {
+	if e.o.Recall == nil || isReview(c.Source) {
+		return s, nil
+	}
+	sess, err := session.Open(s.Dir)
+	if err != nil {
+		return s, err
+	}
+	if state, err := sess.ReadState(); err != nil || !state.Ended() { // it is under way
+		return s, err
+	}
+	s, err = e.recall(ctx, s, idOf(c.Source))
+	if err != nil || s.Holder != "" || s.Dir != c.Session { // it takes the place of the former directory
+		return s, err
+	}
+	_, err = command.Append(s.Dir, line) // not twice
+	crash.Point("append command", "")
+	return s, err
+}
+
+// recall asks for the session of another machine. What was read of a directory that it takes the place of is forgotten.
+func (e *Ear) recall(ctx context.Context, s Subject, comment int64) (Subject, error) {
+	s, err := e.o.Recall(ctx, s, gate.CommentTrigger(comment))
+	delete(e.results, s.Dir)
+	return s, err
 }
 
 // handOver has the owner do what needs no session.

@@ -34,7 +34,7 @@ type Changes struct {
 	// Comments are those that are new or changed, on issues and on pull requests.
 	Comments []ghsync.IssueComment
 	// Pulls are the open pull requests that are new or changed, and Left the numbers of those
-	// that the list had and has no more: closed, or many others changed since.
+	// that were closed since.
 	Pulls []ghsync.OpenPull
 	Left  []int
 }

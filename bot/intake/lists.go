@@ -99,8 +99,18 @@ func (p *Poller) readComments(ctx context.Context) (found, far bool, err error) 
 	return r.read(ctx, &p.lists[comments])
 }
 
-// readPulls hands on the open pull requests that are new or changed, and which are no more there.
-// The list is one page: what falls off its end is one on which nothing happens.
+// listedPulls is how many open pull requests the list has at most.
+const listedPulls = 50
+
+// behind reports whether a pull request that a list has no more may still be open, behind its end: as
+// many as the list has changed since.
+func (l *list) behind(open []ghsync.OpenPull, number int) bool {
+	known, ok := l.seen[int64(number)]
+	return len(open) >= listedPulls && (!ok || !slices.ContainsFunc(open, func(p ghsync.OpenPull) bool { return p.UpdatedAt.Before(known.updated) }))
+}
+
+// readPulls hands on the open pull requests that are new or changed, and which are closed. The list
+// is one page: what falls off its end is one on which nothing happens, and may be closed unseen.
 func (p *Poller) readPulls(ctx context.Context) (found, far bool, err error) {
 	l, former := &p.lists[pulls], p.open
 	open, err := p.in.OpenPulls(l.tag.Context(ctx), p.repo)
@@ -116,8 +126,12 @@ func (p *Poller) readPulls(ctx context.Context) (found, far bool, err error) {
 		}
 	}
 	for _, n := range former {
-		if !slices.Contains(numbers, n) {
+		switch {
+		case slices.Contains(numbers, n):
+		case !l.behind(open, n):
 			c.Left = append(c.Left, n)
+		case len(numbers) < maxMemory:
+			numbers = append(numbers, n)
 		}
 	}
 	if len(c.Pulls)+len(c.Left) > 0 {

@@ -3,6 +3,7 @@ package intake
 import (
 	"hash/maphash"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -62,15 +63,8 @@ func sum(parts ...string) uint64 {
 }
 
 func issueSight(i ghsync.Issue) (int64, sight) {
-	parts := []string{string(i.Title), string(i.Body), i.Author.Login, state(i.Closed), state(i.Locked)}
-	return int64(i.Number), sight{i.UpdatedAt, sum(append(parts, i.Labels...)...)}
-}
-
-func state(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
+	parts := []string{string(i.Title), string(i.Body), i.Author.Login, strconv.FormatBool(i.Closed), strconv.FormatBool(i.Locked)}
+	return int64(i.Number), sight{i.UpdatedAt, sum(append(parts, slices.Sorted(slices.Values(i.Labels))...)...)} // labels have no order
 }
 
 func commentSight(c ghsync.IssueComment) (int64, sight) {

@@ -1,5 +1,7 @@
 package intake
 
+import "strconv"
+
 // scanner finds the repository in the JSON of a delivery while the body passes by. It holds a few
 // hundred bytes, whatever the size of the body and of the values in it. Of names that occur twice
 // the last one counts, as for encoding/json. What is not JSON gives some result or none: it is
@@ -134,15 +136,9 @@ func (s *scanner) memberEnds() {
 
 // number returns a positive number in plain digits, or 0.
 func number(digits []byte) int64 {
-	n := int64(0)
-	if len(digits) > 18 {
+	n, err := strconv.ParseUint(string(digits), 10, 63)
+	if err != nil {
 		return 0
 	}
-	for _, d := range digits {
-		if d < '0' || d > '9' {
-			return 0
-		}
-		n = 10*n + int64(d-'0')
-	}
-	return n
+	return int64(n)
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -126,12 +127,7 @@ func (w *Watch) Facts() []Facts {
 	for _, p := range w.running {
 		all = append(all, p.Facts())
 	}
-	slices.SortFunc(all, func(a, b Facts) int {
-		if a.Repo.String() < b.Repo.String() {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(all, func(a, b Facts) int { return strings.Compare(a.Repo.String(), b.Repo.String()) })
 	return all
 }
 

@@ -188,6 +188,8 @@ func (p *Placard) edit(ctx context.Context, w comment.Waiting, text markdown.Tex
 		}
 		p.st.StatusCommentID = 0 // it was deleted, and is made again
 		return time.Millisecond, p.save()
+	} else if p.poster.lockedBy(p.st.StatusOn, err) { // after it was made: the label alone tells from now on
+		return 0, p.save()
 	} else if err != nil {
 		return 0, err
 	}

@@ -323,3 +323,21 @@ func TestATicketWithASlotHasTheLabelOfASession(t *testing.T) {
 		})
 	}
 }
+
+// A ticket whose issue is locked after it was shown ends all the same: its comment stays as it is, and the label goes.
+func TestATicketEndsOnAnIssueThatWasLocked(t *testing.T) {
+	st := newStage(t)
+	p := st.placard(st.options(), false)
+	st.show(p, comment.Waiting{Place: 1, Of: 1, Reason: "for the slot, which is taken"})
+	before := st.status()
+	st.repo.Lock(12, true)
+	st.server.Inject(fakehub.Refuse("PATCH .../issues/comments/{id}", "locked"))
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // the first pause alone is longer
+	defer cancel()
+	if !mirror.Insist(ctx, p.Drop, "@mia stopped it") {
+		t.Fatal("it is told again and again")
+	}
+	if got := st.repo.Issue(12).Labels; st.status() != before || slices.Contains(got, "agentmux:queued") {
+		t.Errorf("labels %v, status:\n%s", got, st.status())
+	}
+}

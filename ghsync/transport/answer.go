@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -98,10 +99,7 @@ func refusal(c call, resp *http.Response, m serverMessage) error {
 	case http.StatusGone:
 		return &NotFound{Kind: missing(c.path), Gone: true}
 	}
-	e := &Terminal{Status: resp.StatusCode, Message: m.text()}
-	if e.Message == "" {
-		e.Message = http.StatusText(resp.StatusCode)
-	}
+	e := &Terminal{Status: resp.StatusCode, Message: cmp.Or(m.text(), http.StatusText(resp.StatusCode))}
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:
 		e.Code, e.Hint = CodeUnauthorized, "the token is not valid (any more): set a new one"

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -85,10 +86,7 @@ type Terminal struct {
 }
 
 func (e *Terminal) Error() string {
-	text := e.Message
-	if text == "" {
-		text = e.Code
-	}
+	text := cmp.Or(e.Message, e.Code)
 	if e.Status != 0 {
 		text = fmt.Sprintf("GitHub answered %d: %s", e.Status, text)
 	}
@@ -170,10 +168,7 @@ func HasCode(err error, code string) bool {
 }
 
 // IsNotFound reports whether err says that something is not there.
-func IsNotFound(err error) bool {
-	var missing *NotFound
-	return errors.As(err, &missing)
-}
+func IsNotFound(err error) bool { return errors.As(err, new(*NotFound)) }
 
 // IsMoved reports whether err says that a repository or an issue is at another address now.
 func IsMoved(err error) bool { return errors.As(err, new(*Moved)) }

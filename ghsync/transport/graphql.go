@@ -18,6 +18,7 @@ const graphqlResource = "graphql"
 type GraphQLError struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
+	Path    []any  `json:"path"` // of the field that is not given
 }
 
 // firstError returns the error of an answer that decides: one that passes with time, else the
@@ -54,9 +55,17 @@ func (e GraphQLError) passes() bool {
 		strings.Contains(text, "respond to your request in time")
 }
 
-// GraphQLFailure types the first error that is neither a limit nor passes.
+// GraphQLFailure types the first error that is neither a limit nor passes. It is foreign if what was asked for
+// is there and a field of it is not given: one of an organisation with a login of its own, for example.
 func GraphQLFailure(errs []GraphQLError) error {
-	first := errs[0]
+	err, depth := errs[0].typed(), len(errs[0].Path)
+	if depth > 2 || depth == 2 && !IsNotFound(err) {
+		return &foreign{err}
+	}
+	return err
+}
+
+func (first GraphQLError) typed() error {
 	switch first.Type {
 	case "NOT_FOUND":
 		return &NotFound{Kind: "resource"}

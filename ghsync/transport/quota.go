@@ -53,7 +53,7 @@ func (q *quota) note(c call, resp *http.Response) {
 	}
 	limit, limitErr := strconv.Atoi(resp.Header.Get("X-RateLimit-Limit"))
 	remaining, err := strconv.Atoi(resp.Header.Get("X-RateLimit-Remaining"))
-	reset, ok := ratelimit.Reset(resp.Header)
+	reset, ok := ratelimit.Reset(resp.Header, time.Now())
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if resp.StatusCode < 300 {
@@ -97,10 +97,7 @@ func (q *quota) limited(c call, l ratelimit.Limit) time.Duration {
 }
 
 func grow(former, first, most time.Duration) time.Duration {
-	if former == 0 {
-		return first
-	}
-	return min(2*former, most)
+	return min(max(first, 2*former), most)
 }
 
 // hold is how long a call has to stay back, and for which limit. Below a tenth of the

@@ -19,14 +19,17 @@ type Limit struct {
 }
 
 // Of finds a limit in a 403 or 429, by its message and the page of the documentation that it names. A
-// 429 is always one.
+// 429 is always one. Content that comes too quickly may also be called invalid, which is a 422.
 func Of(resp *http.Response, message, docs string, now time.Time) (Limit, bool) {
+	text := strings.ToLower(message)
+	switch resp.StatusCode {
+	case http.StatusForbidden, http.StatusTooManyRequests, http.StatusUnprocessableEntity:
+		if isTooQuick(text) {
+			return Limit{Scope: "content", Bare: true}, true
+		}
+	}
 	if resp.StatusCode != http.StatusForbidden && resp.StatusCode != http.StatusTooManyRequests {
 		return Limit{}, false
-	}
-	text := strings.ToLower(message)
-	if strings.Contains(text, "submitted too quickly") {
-		return Limit{Scope: "content", Bare: true}, true
 	}
 	if l, ok := timed(resp.Header, now); ok {
 		return l, true
@@ -46,11 +49,14 @@ var queryTypes = []string{"RATE_LIMITED", "RATE_LIMIT"}
 // StopsQuery reports whether a limit is what an error of GraphQL tells of, by its type and its message.
 // A secondary limit has no type, and may come with status 200.
 func StopsQuery(kind, message string) bool {
-	return slices.Contains(queryTypes, kind) || isSecondary(message)
+	return slices.Contains(queryTypes, kind) || isSecondary(message) || isTooQuick(strings.ToLower(message))
 }
 
 // OfQuery is the limit that such an error tells of.
 func OfQuery(h http.Header, message string, now time.Time) Limit {
+	if isTooQuick(strings.ToLower(message)) {
+		return Limit{Scope: "content", Bare: true}
+	}
 	if l, ok := timed(h, now); ok {
 		return l
 	}
@@ -59,6 +65,8 @@ func OfQuery(h http.Header, message string, now time.Time) Limit {
 	}
 	return Limit{Scope: "primary", Bare: true}
 }
+
+func isTooQuick(lower string) bool { return strings.Contains(lower, "submitted too quickly") }
 
 func isSecondary(message string) bool {
 	return strings.Contains(strings.ToLower(message), "secondary rate limit")
@@ -69,18 +77,27 @@ func timed(h http.Header, now time.Time) (Limit, bool) {
 	if seconds, err := strconv.Atoi(h.Get("Retry-After")); err == nil && seconds >= 0 {
 		return Limit{Wait: time.Duration(seconds) * time.Second, Scope: "secondary"}, true
 	}
-	reset, ok := Reset(h)
+	reset, ok := Reset(h, now)
 	if !ok || h.Get("X-RateLimit-Remaining") != "0" {
 		return Limit{}, false
 	}
 	return Limit{Wait: max(0, reset.Sub(now)) + time.Second, Scope: "primary"}, true
 }
 
-// Reset is when there is a new quota; ok is false if the server does not say.
-func Reset(h http.Header) (at time.Time, ok bool) {
+// sameClock is by how much two clocks may differ that count as one: a Date has no part of a second, and
+// an answer takes its time.
+const sameClock = 5 * time.Second
+
+// Reset is when there is a new quota, by the clock that says now; ok is false if the server does not say.
+// The server tells the time by its own clock, and what that shows is in the answer, too.
+func Reset(h http.Header, now time.Time) (at time.Time, ok bool) {
 	seconds, err := strconv.ParseInt(h.Get("X-RateLimit-Reset"), 10, 64)
 	if err != nil || seconds == 0 {
 		return time.Time{}, false
 	}
-	return time.Unix(seconds, 0), true
+	at = time.Unix(seconds, 0)
+	if date, err := http.ParseTime(h.Get("Date")); err == nil && now.Sub(date).Abs() > sameClock {
+		at = at.Add(now.Sub(date))
+	}
+	return at, true
 }

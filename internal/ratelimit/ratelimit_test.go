@@ -15,6 +15,8 @@ var now = time.Date(2026, 11, 21, 10, 4, 31, 0, time.UTC)
 func TestEachWayOfSayingThatThereIsALimit(t *testing.T) {
 	const secondary = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
 	reset := http.Header{"X-Ratelimit-Reset": {fmt.Sprint(now.Add(20 * time.Minute).Unix())}, "X-Ratelimit-Remaining": {"0"}}
+	slow := http.Header{"Date": {now.Add(-time.Hour).Format(http.TimeFormat)}, "X-Ratelimit-Remaining": {"0"}, // a server whose clock is an hour behind
+		"X-Ratelimit-Reset": {fmt.Sprint(now.Add(-40 * time.Minute).Unix())}}
 	rest := reset.Clone()
 	rest.Set("X-RateLimit-Remaining", "5")
 	for name, tc := range map[string]struct {
@@ -24,17 +26,20 @@ func TestEachWayOfSayingThatThereIsALimit(t *testing.T) {
 		want          ratelimit.Limit
 		none          bool
 	}{
-		"a wait":                   {status: 403, header: http.Header{"Retry-After": {"7"}}, want: ratelimit.Limit{Wait: 7 * time.Second, Scope: "secondary"}},
-		"nothing left":             {status: 403, header: reset, want: ratelimit.Limit{Wait: 20*time.Minute + time.Second, Scope: "primary"}},
-		"words alone":              {status: 403, message: secondary, want: ratelimit.Limit{Scope: "secondary", Bare: true}},
-		"words, and a rest":        {status: 403, header: rest, message: secondary, want: ratelimit.Limit{Scope: "secondary", Bare: true}},
-		"a page alone":             {status: 403, docs: "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits", want: ratelimit.Limit{Scope: "secondary", Bare: true}},
-		"a primary one, no number": {status: 403, message: "API rate limit exceeded for user ID 9.", want: ratelimit.Limit{Scope: "secondary", Bare: true}},
-		"a bare 429":               {status: 429, want: ratelimit.Limit{Scope: "secondary", Bare: true}},
-		"too much content":         {status: 403, message: "was submitted too quickly", want: ratelimit.Limit{Scope: "content", Bare: true}},
-		"a date as the wait":       {status: 429, header: http.Header{"Retry-After": {"Sat, 21 Nov 2026 10:05:00 GMT"}}, want: ratelimit.Limit{Scope: "secondary", Bare: true}},
-		"a refusal":                {status: 403, header: rest, message: "Resource not accessible by integration", none: true},
-		"something else":           {status: 404, header: reset, none: true},
+		"a wait":                         {status: 403, header: http.Header{"Retry-After": {"7"}}, want: ratelimit.Limit{Wait: 7 * time.Second, Scope: "secondary"}},
+		"nothing left":                   {status: 403, header: reset, want: ratelimit.Limit{Wait: 20*time.Minute + time.Second, Scope: "primary"}},
+		"nothing left, by another clock": {status: 403, header: slow, want: ratelimit.Limit{Wait: 20*time.Minute + time.Second, Scope: "primary"}},
+		"words alone":                    {status: 403, message: secondary, want: ratelimit.Limit{Scope: "secondary", Bare: true}},
+		"words, and a rest":              {status: 403, header: rest, message: secondary, want: ratelimit.Limit{Scope: "secondary", Bare: true}},
+		"a page alone":                   {status: 403, docs: "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits", want: ratelimit.Limit{Scope: "secondary", Bare: true}},
+		"a primary one, no number":       {status: 403, message: "API rate limit exceeded for user ID 9.", want: ratelimit.Limit{Scope: "secondary", Bare: true}},
+		"a bare 429":                     {status: 429, want: ratelimit.Limit{Scope: "secondary", Bare: true}},
+		"too much content":               {status: 403, message: "was submitted too quickly", want: ratelimit.Limit{Scope: "content", Bare: true}},
+		"a date as the wait":             {status: 429, header: http.Header{"Retry-After": {"Sat, 21 Nov 2026 10:05:00 GMT"}}, want: ratelimit.Limit{Scope: "secondary", Bare: true}},
+		"too much, called invalid":       {status: 422, header: reset, message: "Validation Failed: was submitted too quickly after the previous comment", want: ratelimit.Limit{Scope: "content", Bare: true}},
+		"invalid":                        {status: 422, header: reset, message: "Validation Failed", none: true},
+		"a refusal":                      {status: 403, header: rest, message: "Resource not accessible by integration", none: true},
+		"something else":                 {status: 404, header: reset, none: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.header == nil {
@@ -57,6 +62,7 @@ func TestEachWayOfGraphQL(t *testing.T) {
 		"the documented name": {kind: "RATE_LIMITED", want: ratelimit.Limit{Scope: "primary", Bare: true}},
 		"the new name":        {kind: "RATE_LIMIT", message: "API rate limit already exceeded for user ID 9.", want: ratelimit.Limit{Scope: "primary", Bare: true}},
 		"a secondary one":     {message: "You have exceeded a secondary rate limit.", want: ratelimit.Limit{Scope: "secondary", Bare: true}},
+		"too much content":    {kind: "UNPROCESSABLE", message: "was submitted too quickly", want: ratelimit.Limit{Scope: "content", Bare: true}},
 		"a refusal":           {kind: "FORBIDDEN", message: "Resource not accessible by integration", none: true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -235,6 +235,7 @@ var refusals = sync.OnceValue(func() []refusal {
 	return []refusal{
 		{PushSecret, regexp.MustCompile(`(?i)push protection|GH013[^\n]*secret|push cannot contain secrets`)},
 		{PushWorkflows, regexp.MustCompile("(?i)without `?workflows?`? (permission|scope)|workflow scope")},
+		{PushRule, regexp.MustCompile(`directory file conflict|exists; cannot create`)}, // a branch called like the directory of this one
 		{PushStale, regexp.MustCompile(`stale info|\(fetch first\)|\(non-fast-forward\)|cannot lock ref|reference already exists|incorrect old value|atomic push failed`)},
 		{PushRule, regexp.MustCompile(`GH006|GH013|protected branch|repository rule violations`)},
 		{PushHidden, regexp.MustCompile(`deny updating a hidden ref`)},

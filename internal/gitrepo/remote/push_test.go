@@ -115,6 +115,7 @@ func TestPushRefusalsAreClassed(t *testing.T) {
 		"push protection":   {"error: GH013: Repository rule violations found for refs/heads/x.\n- GITHUB PUSH PROTECTION\n  Push cannot contain secrets\n  path: config/a.env:3", remote.PushSecret},
 		"rule set":          {"error: GH013: Repository rule violations found for refs/heads/x.\n- Changes must be made through a pull request.", remote.PushRule},
 		"protected branch":  {"error: GH006: Protected branch update failed for refs/heads/x.", remote.PushRule},
+		"in the way":        {"GH0: refs/heads/x (directory file conflict)", remote.PushRule},
 		"hidden ref":        {"deny updating a hidden ref", remote.PushHidden},
 		"anything else":     {"no", remote.PushHook},
 	}
@@ -133,6 +134,20 @@ func TestPushRefusalsAreClassed(t *testing.T) {
 				t.Errorf("text lacks the rule: %q", refused.Text)
 			}
 		})
+	}
+}
+
+// A branch that is called like the directory of another is in the way of it for good, as a rule is: to look where the
+// other one is, and to push again, is in vain.
+func TestABranchInTheWayIsNoRace(t *testing.T) {
+	r, s := newRig(t, map[string]string{"a": "a\n"}), newServer(t)
+	if err := r.push(s, remote.RefUpdate{Ref: "refs/heads/agentmux", New: r.Base}); err != nil {
+		t.Fatal(err)
+	}
+	var refused *remote.PushError
+	err := r.push(s, remote.RefUpdate{Ref: "refs/heads/agentmux/issue-12-add-retry", New: r.Base})
+	if !errors.As(err, &refused) || refused.Kind != remote.PushRule || !strings.Contains(refused.Text, "refs/heads/agentmux") {
+		t.Errorf("got %v", err)
 	}
 }
 
