@@ -3,8 +3,12 @@ package crew
 import (
 	"context"
 	"fmt"
+	"io"
+	"os"
+	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/agent"
@@ -13,6 +17,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/post"
+	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
 )
 
@@ -37,6 +42,10 @@ func (r *Crew) Deliver(ctx context.Context, e orchestrator.Effect, s *orchestrat
 	if slices.Contains(status.Messages, fmt.Sprint(m.Seq)) || slices.Contains(status.Messages, m.File) {
 		return orchestrator.Result{Delivery: orchestrator.DeliverySent, Mode: modeHook}, nil
 	}
+	t := typing{r.sess, e}
+	if t.begun() {
+		return orchestrator.Result{Delivery: orchestrator.DeliveryIndeterminate, Mode: modeTyped}, nil
+	}
 	pane, found, err := r.panes.find(ctx, e.Args.Launch)
 	if err != nil {
 		return orchestrator.Result{}, err
@@ -44,20 +53,39 @@ func (r *Crew) Deliver(ctx context.Context, e orchestrator.Effect, s *orchestrat
 	if !found || pane.Dead || r.Now().Sub(pane.Activity) < settled {
 		return refusedDelivery(), nil
 	}
-	return r.typeLine(ctx, e.Args.Launch, pane, status, messageLine(r.sess.Path(m.File), m))
+	return r.typeLine(ctx, t, pane, status, post.Line(r.sess.Path(m.File), m))
 }
+
+// typing is the note that the line of a delivery is typed. A host that finds it in the place of one that
+// died does not know what came of it, and does not type the line a second time: without a word of its
+// reader the message is delivered once more, and marked so.
+type typing struct {
+	sess *session.Session
+	e    orchestrator.Effect
+}
+
+func (t typing) file() string { return path.Join("launches", string(t.e.Args.Launch), "typed") }
+
+func (t typing) begun() bool {
+	f, err := os.OpenFile(t.sess.Path(t.file()), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	id, err := io.ReadAll(io.LimitReader(f, 100))
+	return err == nil && string(id) == t.e.ID
+}
+
+// begin need not survive the loss of power, which ends the launch, too.
+func (t typing) begin() error { return t.sess.View(t.file(), []byte(t.e.ID)) }
 
 func refusedDelivery() orchestrator.Result {
 	return orchestrator.Result{Delivery: orchestrator.DeliveryRefused}
 }
 
-// messageLine returns the line that is typed for a message; its text is never typed.
-func messageLine(file string, m orchestrator.Message) string {
-	return fmt.Sprintf("New %s from %s: read @%s and act on it.", m.Type, post.Sender(m), file)
-}
-
 // typeLine types into a pane whose program waits for input.
-func (r *Crew) typeLine(ctx context.Context, launch orchestrator.Launch, pane tmux.Pane, status signal.Status, line string) (orchestrator.Result, error) {
+func (r *Crew) typeLine(ctx context.Context, t typing, pane tmux.Pane, status signal.Status, line string) (orchestrator.Result, error) {
+	launch := t.e.Args.Launch
 	l, err := agent.ReadLaunch(r.launchDir(launch))
 	if err != nil || l.Transport != agent.TUI {
 		return refusedDelivery(), nil // a headless run reads nothing more
@@ -68,7 +96,12 @@ func (r *Crew) typeLine(ctx context.Context, launch orchestrator.Launch, pane tm
 	}
 	outcome, err := r.panes.server.Submit(ctx, pane.ID, line, tmux.SubmitOptions{
 		Pause: p.Pause,
-		Ready: func() error { return stillThere(r.launchDir(launch), launch, pane.PID) },
+		Ready: func() error {
+			if err := stillThere(r.launchDir(launch), launch, pane.PID); err != nil {
+				return err
+			}
+			return t.begin()
+		},
 		Confirm: func() bool {
 			return r.signals.status(r.launchDir(launch), launch).Prompts > status.Prompts
 		},

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +33,13 @@ func TestProtocolP12AnIdleAgentIsRemindedByALineInItsTerminal(t *testing.T) {
 	}
 	if s.Agents["planner"].Retries != 0 {
 		t.Errorf("agent: %+v", s.Agents["planner"])
+	}
+	notes, _ := filepath.Glob(filepath.Join(dir, "launches", "*", "typed"))
+	if len(notes) != 1 {
+		t.Fatalf("notes of what is typed: %q", notes)
+	}
+	if id, err := os.ReadFile(notes[0]); err != nil || !regexp.MustCompile(`^\d+\.\d+$`).Match(id) {
+		t.Errorf("the note names the effect %q, %v", id, err)
 	}
 }
 

@@ -114,13 +114,13 @@ func hostPost(dir string, typed bool) error {
 
 // postRoom is a session with such a host.
 type postRoom struct {
-	*testing.B
+	testing.TB
 	s    *session.Session
 	host *exec.Cmd
 	read chan string // what the host prints
 }
 
-func newPostRoom(b *testing.B, agents int) *postRoom {
+func newPostRoom(b testing.TB, agents int) *postRoom {
 	b.Helper()
 	var file strings.Builder
 	file.WriteString("session: shop\nagents:\n")
@@ -139,7 +139,7 @@ func newPostRoom(b *testing.B, agents int) *postRoom {
 	if err := s.Close(); err != nil {
 		b.Fatal(err)
 	}
-	p := &postRoom{B: b, s: s}
+	p := &postRoom{TB: b, s: s}
 	b.Cleanup(p.kill)
 	return p
 }

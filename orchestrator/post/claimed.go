@@ -18,6 +18,20 @@ func Sender(m orchestrator.Message) string {
 	return m.From
 }
 
+// Announced returns the type of a message and its sender, as its reader is told, with a mark if it may have
+// been told before.
+func Announced(m orchestrator.Message) string {
+	if m.Again {
+		return m.Type + " from " + Sender(m) + ", delivered once more"
+	}
+	return m.Type + " from " + Sender(m)
+}
+
+// Line is the line that announces a message, which is in file, to an agent; its text is never typed.
+func Line(file string, m orchestrator.Message) string {
+	return "New " + Announced(m) + ": read @" + file + " and act on it."
+}
+
 // takeClaimed queues a message whose file somebody laid there. Nothing proves who that was, so it is
 // delivered as of a claimed sender and does nothing else: it opens and closes no ask, is no question to
 // the person, and of what is wrong with it no agent is told. Its batch and what it supersedes are by hand,

@@ -118,7 +118,7 @@ func (a Answer) with(waiting []orchestrator.Message) Answer {
 	fmt.Fprintf(&b, "%s\n\n%d undelivered %s for you:", a.Text, len(waiting), plural(len(waiting), "message"))
 	for _, m := range waiting[:min(len(waiting), shownMessages)] {
 		a.Messages = append(a.Messages, Pending{Type: m.Type, From: post.Sender(m), Headline: m.Headline, File: m.File})
-		fmt.Fprintf(&b, "\n- %s from %s: %s (msg_read file=%q)", m.Type, post.Sender(m), m.Headline, filepath.Base(m.File))
+		fmt.Fprintf(&b, "\n- %s: %s (msg_read file=%q)", post.Announced(m), m.Headline, filepath.Base(m.File))
 	}
 	a.Text = b.String()
 	return a

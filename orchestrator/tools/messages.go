@@ -38,7 +38,7 @@ func Notice(who Caller) (string, error) {
 
 // Line is the line that announces one message to an agent.
 func Line(dir string, m orchestrator.Message) string {
-	return fmt.Sprintf("New %s from %s: read @%s and act on it.", m.Type, post.Sender(m), filepath.Join(dir, m.File))
+	return post.Line(filepath.Join(dir, m.File), m)
 }
 
 func messages(who Caller, of func(*workflows.Definition, *orchestrator.State, orchestrator.AgentKey) []orchestrator.Message) ([]orchestrator.Message, error) {

@@ -282,6 +282,11 @@ func TestProtocolT8AReaderIsToldWhatIsNotProven(t *testing.T) {
 	if line := tools.Line("/s", r.st.Messages[1]); line != "New "+claimed+": read @/s/msgs/hand.md and act on it." {
 		t.Errorf("line %q", line)
 	}
+	again := r.st.Messages[0]
+	again.Again = true
+	if line := tools.Line("/s", again); line != "New update from shop/page, delivered once more: read @/s/"+again.File+" and act on it." {
+		t.Errorf("line %q", line)
+	}
 	if a := r.call(api, "msg_read", map[string]any{"file": "hand.md"}); len(a.Warnings) != 1 || !strings.Contains(a.Warnings[0], "made by hand") {
 		t.Errorf("answer %+v", a)
 	}
