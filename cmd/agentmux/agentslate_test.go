@@ -8,19 +8,19 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
 )
 
-// Row R7: the first machine pushed the branch of an agent, and opened its pull request, after its last checkpoint. The
-// second one continues that branch with what its own agent hands in: one branch and one pull request, and nothing that
-// was pushed is lost.
-func TestProtocolR7ABranchThatWasPushedAfterTheCheckpointIsContinued(t *testing.T) {
-	t.Parallel()
+// pushedLate is a run whose machine is gone, and which pushed the branch of an agent, at was, and opened its pull request after its
+// last checkpoint; and another machine that is to continue it.
+func pushedLate(t *testing.T) (repo *fakehub.Repo, other *rig, was string) {
+	t.Helper()
 	config := "github: {write_interval: 0s}\n"
 	r := newRig(t, rigOptions{config: config, playbook: diamondSteps(map[string]string{
 		"base": writes("base") + "      - hang: true\n", "left": "      - hang: true\n",
 	})})
 	r.saveOften()
-	repo := r.github.Repo(rigRepo)
+	repo = r.github.Repo(rigRepo)
 	const file = "session: shop\non_complete: [push, pr]\nagents:\n" +
 		"  - {name: base, branch: f/base, issue: 1}\n  - {name: left, branch: f/left, task: Left, depends_on: base, from: base}\n"
 	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), file)
@@ -31,14 +31,22 @@ func TestProtocolR7ABranchThatWasPushedAfterTheCheckpointIsContinued(t *testing.
 	r.expect(exit.Done, "agents", "done", "base")
 	r.eventually("the branch is on the server, with its pull request", func() bool { return len(repo.Pulls()) == 1 }, b.out.String)
 	b.exit(syscall.SIGKILL)
-	was := repo.Refs()["refs/heads/f/base"]
+	was = repo.Refs()["refs/heads/f/base"]
 	r.git(repo.Dir(), "update-ref", checkpoints+e.Name+"-"+e.State.Identity, saved)
 	r.asJob("a_77_1")
 
-	other := r.elsewhere(rigOptions{config: config, playbook: diamondSteps(map[string]string{
+	other = r.elsewhere(rigOptions{config: config, playbook: diamondSteps(map[string]string{
 		"base": "      - write: {file: base.txt, text: \"later\\n\"}\n" + submits, "left": writes("left") + submits,
 	})})
 	other.write(filepath.Join(other.clone, ".dmux-agents.yml"), file)
+	return repo, other, was
+}
+
+// Row R7: the second machine continues a branch that the first one pushed late with what its own agent hands in: one branch
+// and one pull request, and nothing that was pushed is lost.
+func TestProtocolR7ABranchThatWasPushedAfterTheCheckpointIsContinued(t *testing.T) {
+	t.Parallel()
+	repo, other, was := pushedLate(t)
 	res := other.expect(exit.Done, "agents", "start", "--yes", "--headless", "--from-checkpoint", "--take")
 
 	moved := other.session()

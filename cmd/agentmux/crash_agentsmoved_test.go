@@ -95,3 +95,20 @@ func (s *tale) leadMoved(kills int, same bool) {
 		}
 	}
 }
+
+// Row R7: a machine that is killed after it made its commit on a branch that another one pushed late, and before it recorded
+// that, makes the same one again.
+func TestCrashOnABranchThatWasPushedLate(t *testing.T) {
+	t.Parallel()
+	repo, other, was := pushedLate(t)
+	other.asked.Add(3)
+	s := &tale{rig: other}
+	s.arm("killed", []string{"effect done ensure_commit#1"})
+	s.leadMoved(1, true)
+	if s.kills != 1 {
+		t.Error("the machine was not killed")
+	}
+	if parent := other.git(other.clone, "rev-parse", "f/base^"); parent != was || len(repo.Pulls()) != 2 {
+		t.Errorf("f/base is on %s, what was pushed is %s; %d pull requests\n%s", parent, was, len(repo.Pulls()), s.out.String())
+	}
+}
