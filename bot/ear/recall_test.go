@@ -190,7 +190,10 @@ func TestACommandFollowsASessionThatWentOnElsewhere(t *testing.T) {
 					s.known(source)
 				}
 				err := errors.Join(s.sess.Release(), os.Rename(former, former+session.OvertakenMark+"1"), os.Rename(s.sess.Dir, former))
-				if s.sess, err = session.Open(former); err != nil {
+				if err == nil {
+					s.sess, err = session.Open(former)
+				}
+				if err != nil {
 					t.Fatal(err)
 				}
 				s.subject.Dir = former

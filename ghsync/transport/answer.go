@@ -125,7 +125,7 @@ func forbiddenCode(text string) (code, hint string) {
 		return CodePRForbidden, "Settings -> Actions -> General -> Allow GitHub Actions to create and approve pull requests"
 	case strings.Contains(lower, "installation has been suspended"):
 		return CodeSuspended, "the owner of the installation can unsuspend it in its settings"
-	case strings.Contains(lower, "locked"):
+	case strings.Contains(lower, " locked"): // and not that the account is blocked
 		return CodeLocked, ""
 	}
 	return CodeForbidden, "the token may not do this"

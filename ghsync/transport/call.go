@@ -103,12 +103,12 @@ func callOf(req *http.Request) call {
 		c.kind = k
 	}
 	switch {
-	case strings.HasSuffix(req.URL.Path, "/graphql"):
+	case req.Method == http.MethodPost && strings.HasSuffix(req.URL.Path, "/graphql"): // repositories may be called so, too
 		c.resource = graphqlResource
 		if c.kind == reading {
 			c.bucket = graphqlBucket
 		}
-	case strings.Contains(req.URL.Path, "/search/"):
+	case strings.Contains(req.URL.Path, "/search/") && !strings.Contains(req.URL.Path, "/repos/"):
 		c.bucket, c.resource = searchBucket, "search"
 	case c.bucket == writeBucket && isContent(req):
 		c.bucket = contentBucket

@@ -65,14 +65,14 @@ func GraphQLFailure(errs []GraphQLError) error {
 	return err
 }
 
-func (first GraphQLError) typed() error {
-	switch first.Type {
+func (e GraphQLError) typed() error {
+	switch e.Type {
 	case "NOT_FOUND":
 		return &NotFound{Kind: "resource"}
 	case "FORBIDDEN", "INSUFFICIENT_SCOPES":
-		return &Terminal{Status: http.StatusForbidden, Code: CodeForbidden, Message: clip(first.Message, 300)}
+		return &Terminal{Status: http.StatusForbidden, Code: CodeForbidden, Message: clip(e.Message, 300)}
 	}
-	return &Terminal{Status: http.StatusOK, Code: CodeGraphQL, Message: clip(first.Message, 300)}
+	return &Terminal{Status: http.StatusOK, Code: CodeGraphQL, Message: clip(e.Message, 300)}
 }
 
 // foreign is a refusal of a query that is not in the form of the interface: a proxy before the
