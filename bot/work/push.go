@@ -115,7 +115,7 @@ func (p *pushing) run(ctx context.Context) (orchestrator.Result, error) {
 		case remote.PushRule:
 			refused, err = push.Text+"\ngithub.branch_prefix sets what branches are called", nil
 		case remote.PushDenied:
-			refused, err = push.Text+"\nthe token needs contents: write", nil
+			refused, err = push.Text+"\nthe token needs contents: write, and an archived repository takes nothing", nil
 		default:
 			refused, err = push.Text, nil
 		}
