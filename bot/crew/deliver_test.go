@@ -32,7 +32,12 @@ func TestProtocolT7WhatAHostTypedBeforeItDiedIsNotTypedAgain(t *testing.T) {
 	if err := os.WriteFile(typed, []byte("1.7"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := crew.New(crew.Options{Now: time.Now, RuntimeDir: t.TempDir(), Environ: os.LookupEnv}, crew.Spec{Session: s, State: st, Config: &config.Config{}})
+	runtime, err := os.MkdirTemp("", "amx") // short: a socket lies below
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(runtime)
+	c := crew.New(crew.Options{Now: time.Now, RuntimeDir: runtime, Environ: os.LookupEnv}, crew.Spec{Session: s, State: st, Config: &config.Config{}})
 	if err := c.Open(st); err != nil {
 		t.Fatal(err)
 	}
