@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
@@ -36,6 +37,7 @@ type waiting struct {
 const (
 	showPause    = 5 * time.Second // after the first failure to show a ticket; doubled up to
 	maxShowPause = 90 * time.Second
+	refusedPause = 30 * time.Minute // after GitHub refused for good to say how a ticket ended
 )
 
 // newWaiting opens the placard of a ticket.
@@ -132,7 +134,7 @@ func (w *waiting) tell(now comment.Waiting) {
 // run records the decision about the ticket, without which no session begins, and shows it until it
 // begins, is dropped, or loses its claim.
 func (w *waiting) run(ctx context.Context) (err error) {
-	defer w.repo.bot.survive(w.repo.log().With("issue", w.Issue), &err)
+	defer w.repo.bot.survive(w.log(), &err)
 	if w.Dropped != "" {
 		w.drop(ctx, w.Dropped)
 		return nil
@@ -147,8 +149,8 @@ func (w *waiting) run(ctx context.Context) (err error) {
 		return nil // the next start does it
 	}
 	crash.Point("decide ticket", "")
-	if w.former != nil && !mirror.Insist(ctx, w.former.End, w.Former.Why) {
-		return nil // the next start does it
+	if w.former != nil && !mirror.Insist(ctx, w.former.End, w.Former.Why, w.log()) && ctx.Err() != nil {
+		return nil // the next start does it; where it is refused, that comment stays as it is
 	}
 	var now *comment.Waiting
 	pause, failures := time.Duration(0), 0
@@ -211,8 +213,10 @@ func (w *waiting) gone(ctx context.Context) {
 
 // drop tells on the issue why the ticket does not begin, and gives it up.
 func (w *waiting) drop(ctx context.Context, why string) {
-	if !mirror.Insist(ctx, w.placard.Drop, why) {
-		return // the next start does it
+	for !mirror.Insist(ctx, w.placard.Drop, why, w.log()) {
+		if w.repo.bot.Once || !transport.Wait(ctx, refusedPause) {
+			return // the next start does it
+		}
 	}
 	crash.Point("drop placard", "")
 	w.release(ctx)
@@ -228,6 +232,8 @@ func (w *waiting) served(ctx context.Context) {
 	w.remove()
 	w.repo.met.Add(w.Issue, w.repo.bot.Now().Add(tryPause)) // a server that lags behind may not have known the label yet
 }
+
+func (w *waiting) log() *slog.Logger { return w.repo.log().With("issue", w.Issue) }
 
 func (w *waiting) remove() {
 	if err := w.repo.shelf.Remove(w.Issue); err != nil {

@@ -5,6 +5,7 @@ package refusal
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/gate"
@@ -51,12 +52,17 @@ func (t *Teller) Refuse(ctx context.Context, issue int, d gate.Decision) error {
 // twice is as doing it once.
 func (t *Teller) CarryOut(ctx context.Context, d journal.Decided) error {
 	issue, err := t.o.Client.Issue(ctx, t.o.Repo(), d.Issue)
-	switch {
-	case transport.IsNotFound(err):
+	if transport.IsNotFound(err) {
 		return t.told(d, 0)
-	case err != nil:
+	}
+	moved := false
+	if err == nil {
+		moved, err = t.transferred(ctx, issue, d.Issue)
+	}
+	if err != nil {
 		return err
-	case issue.Number != d.Issue: // it was transferred, and its number here may be another issue's
+	}
+	if moved {
 		return t.told(d, 0)
 	}
 	var comment int64
@@ -71,6 +77,17 @@ func (t *Teller) CarryOut(ctx context.Context, d journal.Decided) error {
 	}
 	crash.Point("drop label", "")
 	return t.told(d, comment)
+}
+
+// transferred reports whether what was read as an issue of the repository is one of another, where it may have
+// the same number. A repository that was renamed a moment ago is none.
+func (t *Teller) transferred(ctx context.Context, read ghsync.Issue, issue int) (bool, error) {
+	repo := t.o.Repo()
+	if read.Number != issue || strings.EqualFold(read.Repo.String(), repo.String()) {
+		return read.Number != issue, nil // its number here may be another issue's
+	}
+	now, err := t.o.Client.Repository(ctx, repo.Owner, repo.Name)
+	return !strings.EqualFold(read.Repo.String(), now.String()), err
 }
 
 func (t *Teller) told(d journal.Decided, comment int64) error {

@@ -1,6 +1,7 @@
 package refusal_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -14,21 +15,30 @@ import (
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
-// A request is refused on its issue alone. One that was transferred has the number of another issue.
+// A request is refused on its issue alone. One that was transferred has the number of another issue, or the same.
 func TestARefusalOfATransferredIssueTouchesNoOther(t *testing.T) {
+	t.Run("another number", func(t *testing.T) { refuseTransferred(t, 1) })
+	t.Run("the same number", func(t *testing.T) { refuseTransferred(t, 0) })
+}
+
+// refuseTransferred refuses an issue that went where there were so many issues.
+func refuseTransferred(t *testing.T, there int) {
 	roles := map[string]fakehub.Role{"octo/widgets": fakehub.Write, "octo/gadgets": fakehub.Write}
 	server := fakehub.Start(t, fakehub.Options{
 		Repos: []fakehub.RepoSpec{{Owner: "octo", Name: "widgets"}, {Owner: "octo", Name: "gadgets"}},
 		Users: []fakehub.UserSpec{{Login: "robo", Roles: roles}, {Login: "mia", Roles: roles}},
 	})
 	widgets, gadgets := server.Repo("octo/widgets"), server.Repo("octo/gadgets")
-	gadgets.AddIssue(fakehub.IssueSpec{Title: "There", Author: "mia"})
+	for range there {
+		gadgets.AddIssue(fakehub.IssueSpec{Title: "There", Author: "mia"})
+	}
 	moved := widgets.AddIssue(fakehub.IssueSpec{Title: "Moves", Author: "mia", Labels: []string{"agentmux"}})
 	other := widgets.AddIssue(fakehub.IssueSpec{Title: "Stays", Author: "mia", Labels: []string{"agentmux"}})
-	if there := widgets.Transfer(moved, "octo/gadgets"); there != other {
-		t.Fatalf("it is number %d there, want %d", there, other)
+	number := widgets.Transfer(moved, "octo/gadgets")
+	if number != moved+there {
+		t.Fatalf("it is number %d there, want %d", number, moved+there)
 	}
-	gadgets.Label(other, "agentmux", "mia") // GitHub keeps labels that are there, too
+	gadgets.Label(number, "agentmux", "mia") // GitHub keeps labels that are there, too
 	client, err := ghsync.New(transport.Options{
 		APIURL: server.API(), GraphQLURL: server.GraphQL(), ServerURL: server.URL(), Pause: time.Millisecond,
 		Token:  transport.StaticToken(transport.ModeToken, redact.NewSecret(server.Token("robo")), transport.Addresses{API: server.API(), GraphQL: server.GraphQL(), Server: server.URL()}),
@@ -48,16 +58,21 @@ func TestARefusalOfATransferredIssueTouchesNoOther(t *testing.T) {
 	teller := refusal.New(refusal.Options{
 		Client: client, Repo: func() ghsync.Repo { return ghsync.Repo{Owner: "octo", Name: "widgets"} }, Own: own, Journal: j, Label: "agentmux", Redactor: redact.New(), Now: time.Now,
 	})
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
 	at := ghsync.LabelEvent{Name: "agentmux", Added: true, At: time.Now(), Actor: own}
 	for _, what := range []gate.What{gate.Refuse, gate.RefuseSilently} {
 		d := gate.Decision{Row: gate.RowPermission, What: what, Reason: "mia has read permission", Asked: gate.Asked{Trigger: gate.LabelTrigger(at)}}
-		if err := teller.Refuse(t.Context(), moved, d); err != nil {
+		if err := teller.Refuse(ctx, moved, d); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 		at.At = at.At.Add(time.Minute)
 	}
 	if labels := widgets.Issue(other).Labels; !slices.Contains(labels, "agentmux") || len(widgets.Comments(other)) > 0 {
 		t.Errorf("another issue has the labels %v and %d comments", labels, len(widgets.Comments(other)))
+	}
+	if labels := gadgets.Issue(number).Labels; !slices.Contains(labels, "agentmux") || len(gadgets.Comments(number)) > 0 {
+		t.Errorf("where it is, it has the labels %v and %d comments", labels, len(gadgets.Comments(number)))
 	}
 	if owed := j.Owed(); len(owed) > 0 {
 		t.Errorf("still owed: %+v", owed)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -334,7 +335,7 @@ func TestATicketEndsOnAnIssueThatWasLocked(t *testing.T) {
 	st.server.Inject(fakehub.Refuse("PATCH .../issues/comments/{id}", "locked"))
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // the first pause alone is longer
 	defer cancel()
-	if !mirror.Insist(ctx, p.Drop, "@mia stopped it") {
+	if !mirror.Insist(ctx, p.Drop, "@mia stopped it", slog.New(slog.DiscardHandler)) {
 		t.Fatal("it is told again and again")
 	}
 	if got := st.repo.Issue(12).Labels; st.status() != before || slices.Contains(got, "agentmux:queued") {
