@@ -14,6 +14,7 @@ const (
 	DebtSteps  DebtKind = "steps"  // effects that its end left to do
 	DebtGitHub DebtKind = "github" // its end on the issue
 	DebtServer DebtKind = "tmux"   // the end of its tmux server, with what still runs in it
+	DebtClaim  DebtKind = "claim"  // the claim of its issues
 )
 
 // Debt is something that a session with an outcome still has to do. The next host does it.
@@ -45,6 +46,9 @@ func owed(s *orchestrator.State, f Facts) []Debt {
 	}
 	if f.Server {
 		list = append(list, Debt{DebtServer, "its tmux server still runs"})
+	}
+	if f.Claimed && s.Phase == orchestrator.PhaseDone { // one that failed is continued under it
+		list = append(list, Debt{DebtClaim, "the claim of its issues was not given back"})
 	}
 	return list
 }

@@ -15,6 +15,7 @@ type Facts struct {
 	Trouble  string // why not, as the mirror said last
 	Away     Away   // GitHub did not answer the mirror
 	Server   bool   // its tmux server is there
+	Claimed  bool   // its last host did not give the claim of its issues back
 	Proposal string // what proposes the branch that a done session left in the clone
 	Unread   []string
 }

@@ -51,17 +51,21 @@ func TestASentenceIsThatOfTheNewestEnd(t *testing.T) {
 func TestWhatIsOwedDependsOnWhoCouldPay(t *testing.T) {
 	done := &orchestrator.State{Phase: orchestrator.PhaseDone, Outcome: orchestrator.OutcomeDone, Pending: []orchestrator.Effect{{ID: "1.1"}},
 		Completion: orchestrator.Completion{PRNumber: 7}}
-	left := story.Facts{Name: "one", Unshown: true, Trouble: "forbidden", Server: true}
+	left := story.Facts{Name: "one", Unshown: true, Trouble: "forbidden", Server: true, Claimed: true}
 	st := story.Tell(done, nil, left)
 	var kinds []story.DebtKind
 	for _, d := range st.Owed {
 		kinds = append(kinds, d.Kind)
 	}
-	if want := []story.DebtKind{story.DebtSteps, story.DebtGitHub, story.DebtServer}; !reflect.DeepEqual(kinds, want) {
+	if want := []story.DebtKind{story.DebtSteps, story.DebtGitHub, story.DebtServer, story.DebtClaim}; !reflect.DeepEqual(kinds, want) {
 		t.Errorf("owed: %v, want %v", kinds, want)
 	}
 	if len(st.Steps) != 1 || st.Steps[0].Kind != story.StepFinish || st.Next() != "agentmux resume one finishes what is owed" {
 		t.Errorf("steps: %+v", st.Steps)
+	}
+	failed := &orchestrator.State{Phase: orchestrator.PhaseFailed, Outcome: orchestrator.OutcomeFailed}
+	if st := story.Tell(failed, nil, story.Facts{Name: "one", Claimed: true}); len(st.Owed) > 0 {
+		t.Errorf("a session that is continued under its claim: %+v", st.Owed)
 	}
 	left.Running = true
 	if st := story.Tell(done, nil, left); len(st.Owed) > 0 {

@@ -222,9 +222,3 @@ func IsLatest(ctx context.Context, s *site.Site, dir string) (bool, error) {
 	}
 	return err == nil, err
 }
-
-// LeftClaim reports whether the last host of the session in dir was killed before it gave the claim of its issues back.
-func LeftClaim(dir string) bool {
-	note, err := claim.ReadNote(dir)
-	return err == nil && len(note.Claims) > 0
-}

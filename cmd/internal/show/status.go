@@ -55,7 +55,7 @@ func phaseText(e session.Entry) (text string, ink paint.Ink) {
 // PrintStatus writes everything about a session for a person. at is the site of its project; nil =
 // the configuration is read.
 func PrintStatus(ctx context.Context, a *site.Finder, at *site.Site, w io.Writer, e session.Entry) {
-	s, p, st := e.State, a.Page(w), Tell(ctx, e)
+	s, p, st := e.State, a.Page(w), TellLater(ctx, e)
 	p.Row("session", paint.Strong, "%s", e.Name)
 	switch {
 	case s.IssueNumber > 0:

@@ -134,7 +134,7 @@ type questionJSON struct {
 
 // StatusOf is a session for a script.
 func StatusOf(ctx context.Context, a *site.Finder, e session.Entry) StatusJSON {
-	s, shown, st := e.State, a.Shown(), Tell(ctx, e)
+	s, shown, st := e.State, a.Shown(), TellLater(ctx, e)
 	passAll(&st, shown)
 	out := StatusJSON{
 		SessionJSON: ListJSON([]session.Entry{e})[0], Kind: s.Kind, Workflow: s.Workflow, Config: s.ConfigSource,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/site"
@@ -17,7 +18,17 @@ import (
 // Tell returns the story of a session that can be read. It reads the session's files and, once the
 // session has ended, asks whether its tmux server runs. It does not use the network.
 func Tell(ctx context.Context, e session.Entry) story.Story {
-	f := story.Facts{Name: e.Name, Running: e.Running}
+	return tell(ctx, e, story.Facts{Name: e.Name, Running: e.Running})
+}
+
+// TellLater is Tell for who does not ask right at the end of the session, after which its host gives the
+// claim of its issues back: one that is still there is owed.
+func TellLater(ctx context.Context, e session.Entry) story.Story {
+	note, err := claim.ReadNote(e.Dir)
+	return tell(ctx, e, story.Facts{Name: e.Name, Running: e.Running, Claimed: err == nil && len(note.Claims) > 0})
+}
+
+func tell(ctx context.Context, e session.Entry, f story.Facts) story.Story {
 	var records []orchestrator.Event
 	if sess, err := session.Open(e.Dir); err == nil {
 		records, _, _ = sess.Events(0) // what cannot be read is left out; doctor says why

@@ -42,14 +42,20 @@ type AgentsOptions struct {
 	Checkpoint, Take bool
 }
 
+// mayAsk fails if the question before the start can be neither asked nor left out. It is looked at last: what else is wrong
+// is said also where nothing can be asked.
+func (o AgentsOptions) mayAsk(a *site.Finder) error {
+	if o.Yes || a.Terminal {
+		return nil
+	}
+	return exit.UsageText("there is no terminal to ask at; agentmux agents start --yes asks nothing")
+}
+
 // Agents starts the agents of an agents file, or continues their session. Everything that is
 // wrong is said before anything is made.
 func Agents(ctx context.Context, a *site.Finder, o AgentsOptions) error {
 	if o.OnlyNone {
 		return exit.UsageText("--only names no agent; leave it out to start all of them")
-	}
-	if !o.Yes && !a.Terminal {
-		return exit.UsageText("there is no terminal to ask at; agentmux agents start --yes asks nothing")
 	}
 	if err := doctor.CheckPrograms(ctx); err != nil {
 		return err
@@ -96,11 +102,20 @@ func Agents(ctx context.Context, a *site.Finder, o AgentsOptions) error {
 	}
 	routes, wrong := roster.Routes(s.Project, team, len(o.Only) > 0)
 	if problems = append(problems, wrong...); len(problems) > 0 {
+		if err := unbegun(s, team.Session, former); err != nil {
+			return err // whose branches and directories these are
+		}
 		return exit.Usage(errors.New(strings.Join(problems, "\n")))
 	}
 	p.spec.Tips, p.spec.Routes = tips, routes
 	if note := roster.SignalsNote(s.Project); note != "" {
 		a.Say("%s", note)
+	}
+	if err := o.mayAsk(a); err != nil {
+		return err
+	}
+	if err := settleTest(ctx, a, s, teamOf{project, team}, f); err != nil {
+		return err
 	}
 	printTeam(a, p, team)
 	if !o.Yes {
@@ -108,12 +123,38 @@ func Agents(ctx context.Context, a *site.Finder, o AgentsOptions) error {
 			return err
 		}
 	}
+	return p.begin(ctx, a, s, former, f)
+}
+
+// begin makes the session that was planned and runs it. The former one, if there is one, is removed first, once the person
+// has answered everything.
+func (p *planned) begin(ctx context.Context, a *site.Finder, s *site.Site, former *session.Entry, f *Options) error {
+	if err := p.ask(ctx, a, s); err != nil {
+		return err
+	}
+	if err := unbegun(s, f.Name, former); err != nil {
+		return err
+	}
 	if former != nil {
 		if err := removeFormer(ctx, a, s, *former); err != nil {
 			return err
 		}
 	}
-	return launch(ctx, a, s, p, f)
+	p.spec.Unless = func() error { return unbegun(s, f.Name, nil) }
+	return p.run(ctx, a, s, f)
+}
+
+// unbegun fails if another command has made a session of that name, or has continued the former one, since that was looked
+// for: a question may wait for its answer for long.
+func unbegun(s *site.Site, name string, former *session.Entry) error {
+	e, err := session.Find(s.Project, name, nil)
+	switch {
+	case err != nil || e.Name != name:
+		return nil
+	case former != nil && !e.Running && e.State != nil && e.State.Identity == former.State.Identity && host.Removable(e.State):
+		return nil
+	}
+	return &exit.Error{Code: exit.Locked, Err: fmt.Errorf("another command has started %s meanwhile; agentmux attach %s", e.Name, e.Name)}
 }
 
 // formerOf returns the session of an earlier run of an agents file; nil if there is none. One that
@@ -158,6 +199,9 @@ func again(ctx context.Context, a *site.Finder, e session.Entry, team *agents.Te
 		return exit.Usage(fmt.Errorf("%s has ended and every agent is done; agentmux agents start --new starts all of them again", e.Name))
 	case host.Removable(e.State) && !left && said == 0:
 		return exit.Usage(fmt.Errorf("%s has ended and every agent has a marker; agentmux retry %s, then agentmux agents start, starts those again that failed, agentmux agents start --new all of them", e.Name, e.Name))
+	}
+	if err := o.mayAsk(a); err != nil {
+		return err
 	}
 	if string(frozen) != string(team.Encode()) {
 		a.Say("%s continues with the agents it was started with, not with what the file says now; --new starts with the file", e.Name)
@@ -268,9 +312,6 @@ func planAgents(ctx context.Context, a *site.Finder, s *site.Site, of teamOf, f 
 	}
 	if pushes && !p.push {
 		a.Say("nothing can be pushed from here: the run ends with branches in this clone")
-	}
-	if err := settleTest(ctx, a, s, of, f); err != nil {
-		return nil, err
 	}
 	var err error
 	if p.spec, err = basicSpec(ctx, a, s, project, f); err != nil {

@@ -51,6 +51,9 @@ func movedHere(ctx context.Context, a *site.Finder, s *site.Site, of teamOf, for
 	if problems := roster.Places(spec); len(problems) > 0 {
 		return exit.Usage(errors.New(strings.Join(problems, "\n")))
 	}
+	if err := o.mayAsk(a); err != nil {
+		return err
+	}
 	dir, err := hosting.Restore(ctx, a, s, r)
 	if errors.Is(err, checkpoint.ErrNone) {
 		return exit.Usage(fmt.Errorf("%w: none of a run called %s; agentmux agents start begins one, with --take also while the issues are claimed by a host that is gone", err, of.team.Session))

@@ -239,7 +239,7 @@ func takeBackup(dir string) error {
 // Owes reports whether a done session still owes something: an effect, words on its issue,
 // the end of its tmux server, the claim of its issues.
 func Owes(ctx context.Context, e session.Entry) bool {
-	return e.State != nil && e.State.Phase == orchestrator.PhaseDone && (len(show.Tell(ctx, e).Owed) > 0 || !e.Running && hosting.LeftClaim(e.Dir))
+	return e.State != nil && e.State.Phase == orchestrator.PhaseDone && len(show.TellLater(ctx, e).Owed) > 0
 }
 
 // resumeDone lets a host complete what a done session still owes.

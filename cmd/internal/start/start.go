@@ -65,22 +65,32 @@ func ownDir(dir string, p *project.Project) string {
 	return dir
 }
 
-// launch makes the session and runs it: in the foreground, or detached with the
-// terminal attached to its tmux.
+// launch asks what the person has to allow, makes the session and runs it.
 func launch(ctx context.Context, a *site.Finder, s *site.Site, p *planned, f *Options) error {
 	if p.spec.Snapshot != nil && !p.push {
 		a.Say("this account may not write to %s: the run ends with a branch in this clone", p.spec.Repo)
 	}
-	if err := useAccount(ctx, a, s, p); err != nil {
+	if err := p.ask(ctx, a, s); err != nil {
 		return err
 	}
-	if p.spec.Interactive {
-		if err := hosting.AskSetup(ctx, a, s, p.spec.Root()); err != nil {
-			return err
-		}
-		if err := hosting.AskAgentSettings(ctx, a, s, p.spec.Project, p.spec.Base.SHA); err != nil {
-			return err
-		}
+	return p.run(ctx, a, s, f)
+}
+
+// ask asks the person at the terminal what they have to allow before the session is made.
+func (p *planned) ask(ctx context.Context, a *site.Finder, s *site.Site) error {
+	if !p.spec.Interactive {
+		return nil
+	}
+	if err := hosting.AskSetup(ctx, a, s, p.spec.Root()); err != nil {
+		return err
+	}
+	return hosting.AskAgentSettings(ctx, a, s, p.spec.Project, p.spec.Base.SHA)
+}
+
+// run makes the session and runs it: in the foreground, or detached with the terminal attached to its tmux.
+func (p *planned) run(ctx context.Context, a *site.Finder, s *site.Site, f *Options) error {
+	if err := useAccount(ctx, a, s, p); err != nil {
+		return err
 	}
 	sess, err := s.Host.Prepare(ctx, p.spec)
 	if err != nil {
