@@ -97,3 +97,19 @@ func TestProtocolT8AnUnreadFileByHandIsToldToNoAgent(t *testing.T) {
 		t.Errorf("messages %+v", m.s.Messages)
 	}
 }
+
+// A file by hand excuses no end of the agent that it is to: whoever can lay one there could have that
+// agent started again without end.
+func TestProtocolT8AFileByHandExcusesNoEnd(t *testing.T) {
+	for headline, from := range map[string]string{"marker was rejected": "system", "research a is done": "system", "answer to q1": "core/core"} {
+		m := newTeam(t, pair, nil)
+		refusing(m)
+		m.lays(letter(from, "shop/api", message.Message{Type: message.AskResponse, Headline: headline}))
+		m.exit(m.member("api"), 0)
+		for rule := range m.s.Counters {
+			if strings.HasPrefix(rule, "missed/") {
+				t.Errorf("%s from %s excuses an end", headline, from)
+			}
+		}
+	}
+}
