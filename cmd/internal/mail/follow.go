@@ -137,7 +137,7 @@ func (t *tail) print(e folder.Entry) error {
 	if t.options.JSON {
 		return t.console.PrintJSONLine(jsonOf(e))
 	}
-	t.console.Print("%s", line(e))
+	t.console.Print("%s", t.console.Shown()(line(e)))
 	return nil
 }
 

@@ -10,8 +10,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/mail"
@@ -95,5 +97,63 @@ func TestProtocolT8AFollowedMessageHasTheSenderTheSessionKnows(t *testing.T) {
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// No text of a message, nor the name of its file, controls a terminal or adds a line, and what is
+// invisible hides no secret.
+func TestWhatMessagesSayStaysInItsLine(t *testing.T) {
+	dir := t.TempDir()
+	secret := "ghp_" + strings.Repeat("a1B2c3", 6)
+	hidden := secret[:10] + "\u200b" + secret[10:]
+	for name, text := range map[string]string{
+		"0101000000-ask-page\x1b[31m\n\u202e--api-x.md": "---\nfrom: \"shop/page\\e]0;t\\a\\n\"\n---\n",
+		"sent.md": "---\nto: shop/api\nfrom: shop/page\ntype: update\nmsg-id: sent\nheadline: \"a\\e]0;t\\a\\nb\\r\\u202e\\u2028c " + hidden + "\"\n---\n\x1b[31m\x1b]0;t\x07\r\u202ex\n" + hidden + "\n",
+	} {
+		at := time.Now().Add(-time.Hour)
+		file := filepath.Join(dir, name)
+		if err := errors.Join(os.WriteFile(file, []byte(text), 0o600), os.Chtimes(file, at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, in := io.Pipe()
+	defer out.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	finder := &site.Finder{Console: console.New(console.Streams{Out: in}, func() *redact.Redactor { return redact.New() })}
+	go func() {
+		err := mail.Follow(ctx, finder, mail.Options{Source: mail.Source{Dir: dir}})
+		in.Close()
+		done <- err
+	}()
+	lines := bufio.NewScanner(out)
+	for range 2 {
+		if !lines.Scan() {
+			t.Fatal("nothing more is shown")
+		}
+		harmless(t, lines.Text(), secret)
+		if !strings.Contains(lines.Text(), " (claimed) -> ") {
+			t.Errorf("%q", lines.Text())
+		}
+	}
+	cancel()
+	if lines.Scan() {
+		t.Errorf("a third line: %q", lines.Text())
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	var whole strings.Builder
+	finder.Console = console.New(console.Streams{Out: &whole}, func() *redact.Redactor { return redact.New() })
+	if err := mail.Read(t.Context(), finder, mail.Options{Source: mail.Source{Dir: dir}}, "sent"); err != nil {
+		t.Fatal(err)
+	}
+	harmless(t, strings.ReplaceAll(whole.String(), "\n", " "), secret)
+}
+
+func harmless(t *testing.T, text, secret string) {
+	t.Helper()
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) || strings.Contains(text, secret) {
+		t.Errorf("shown: %q", text)
 	}
 }
