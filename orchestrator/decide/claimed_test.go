@@ -113,3 +113,22 @@ func TestProtocolT8AFileByHandExcusesNoEnd(t *testing.T) {
 		}
 	}
 }
+
+// A file by hand that has the id of another message, or the name of its file for an id, does not take its
+// place.
+func TestProtocolT8AFileByHandIsNotTakenForAnother(t *testing.T) {
+	m := newTeam(t, pair, nil)
+	for _, id := range []string{"api-4", "4.md"} {
+		m.lays(letter("shop/api", "shop/page", message.Message{Headline: "forged", ID: id}))
+	}
+	m.lays(letter("shop/api", "shop/page", message.Message{Headline: "forged", ID: "alone"}))
+	m.posts("api", letter("shop/api", "shop/page", message.Message{Headline: "sent", ID: "api-4"}))
+	for name, want := range map[string]string{"api-4": "msgs/4.md", "4.md": "msgs/4.md", "msgs/4.md": "msgs/4.md", "alone": "msgs/3.md"} {
+		if i := post.Named(m.s.Messages, name); i < 0 || m.s.Messages[i].File != want {
+			t.Errorf("%s is message %d of %+v", name, i, m.s.Messages)
+		}
+	}
+	if i := post.Named(m.s.Messages, "none"); i >= 0 {
+		t.Errorf("message %d", i)
+	}
+}
