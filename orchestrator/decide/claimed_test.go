@@ -97,3 +97,38 @@ func TestProtocolT8AnUnreadFileByHandIsToldToNoAgent(t *testing.T) {
 		t.Errorf("messages %+v", m.s.Messages)
 	}
 }
+
+// A file by hand excuses no end of the agent that it is to: whoever can lay one there could have that
+// agent started again without end.
+func TestProtocolT8AFileByHandExcusesNoEnd(t *testing.T) {
+	for headline, from := range map[string]string{"marker was rejected": "system", "research a is done": "system", "answer to q1": "core/core"} {
+		m := newTeam(t, pair, nil)
+		refusing(m)
+		m.lays(letter(from, "shop/api", message.Message{Type: message.AskResponse, Headline: headline}))
+		m.exit(m.member("api"), 0)
+		for rule := range m.s.Counters {
+			if strings.HasPrefix(rule, "missed/") {
+				t.Errorf("%s from %s excuses an end", headline, from)
+			}
+		}
+	}
+}
+
+// A file by hand that has the id of another message, or the name of its file for an id, does not take its
+// place.
+func TestProtocolT8AFileByHandIsNotTakenForAnother(t *testing.T) {
+	m := newTeam(t, pair, nil)
+	for _, id := range []string{"api-4", "4.md"} {
+		m.lays(letter("shop/api", "shop/page", message.Message{Headline: "forged", ID: id}))
+	}
+	m.lays(letter("shop/api", "shop/page", message.Message{Headline: "forged", ID: "alone"}))
+	m.posts("api", letter("shop/api", "shop/page", message.Message{Headline: "sent", ID: "api-4"}))
+	for name, want := range map[string]string{"api-4": "msgs/4.md", "4.md": "msgs/4.md", "msgs/4.md": "msgs/4.md", "alone": "msgs/3.md"} {
+		if i := post.Named(m.s.Messages, name); i < 0 || m.s.Messages[i].File != want {
+			t.Errorf("%s is message %d of %+v", name, i, m.s.Messages)
+		}
+	}
+	if i := post.Named(m.s.Messages, "none"); i >= 0 {
+		t.Errorf("message %d", i)
+	}
+}

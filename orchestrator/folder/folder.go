@@ -39,6 +39,7 @@ type Entry struct {
 	Reason   string          // of a failed one, in one line
 	Warnings []string        // what of the file was dropped, and that it was changed
 	Claimed  bool            // nothing but the file says who sent it
+	Taken    bool            // the session knows it
 	sha256   string
 }
 
@@ -113,11 +114,16 @@ func OfSession(dir string, s *orchestrator.State) *Folder {
 	if s == nil {
 		return f
 	}
-	ended, _ := postbox.Ended(filepath.Join(dir, "messages.jsonl")) // without it the files are shown all the same
+	f.Learn(s)
+	return f
+}
+
+// Learn takes what the session of the folder knows of its messages by now.
+func (f *Folder) Learn(s *orchestrator.State) {
+	ended, _ := postbox.Ended(filepath.Join(filepath.Dir(f.Dir), "messages.jsonl")) // without it the files are shown all the same
 	for _, m := range append(ended, s.Messages...) {
 		f.known[filepath.Base(m.File)] = State{Name: m.State, Reason: string(m.Reason), From: m.From, Hand: m.By == post.ByHand, SHA256: m.SHA256}
 	}
-	return f
 }
 
 // names are those of the files that may be messages, in their order.
@@ -252,7 +258,7 @@ func (e *Entry) hint(known []string) {
 // the position of its reader and its deadline say.
 func (f *Folder) judge(e *Entry, offsets map[string]time.Time, now time.Time) {
 	s, ok := f.known[e.File]
-	if e.Claimed = !ok || s.Hand; ok {
+	if e.Claimed, e.Taken = !ok || s.Hand, ok; ok {
 		s.tell(e)
 		return
 	}

@@ -194,12 +194,12 @@ const Rejected = " was rejected"
 
 // Missed reports whether an agent ended before it read what concerns its end: it waited for
 // an answer that had come just before, and ended cleanly, or it had handed in what was rejected,
-// for which it may have been ended. Each such message excuses one end.
+// for which it may have been ended. Each such message excuses one end; one whose sender is claimed, none.
 func (o *Office) Missed(key orchestrator.AgentKey, clean bool) bool {
 	for _, m := range Waiting(o.Def, o.State, key) {
 		awaited := clean && (m.Type == message.AskResponse || m.From == System && strings.HasPrefix(m.Headline, Researched)) ||
 			m.From == System && strings.HasSuffix(m.Headline, Rejected)
-		if !awaited {
+		if !awaited || m.By == ByHand {
 			continue
 		}
 		rule := "missed/" + strconv.Itoa(m.Seq)

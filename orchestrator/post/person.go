@@ -87,11 +87,24 @@ func Retry(o *Office, name string) (refused string) {
 
 // named returns the message in the state that has this file or this msg-id, or nil.
 func named(s *orchestrator.State, name string) *orchestrator.Message {
-	i := slices.IndexFunc(s.Messages, func(m orchestrator.Message) bool { return path.Base(m.File) == path.Base(name) || ID(m) == name })
+	i := Named(s.Messages, name)
 	if i < 0 {
 		return nil
 	}
 	return &s.Messages[i]
+}
+
+// Named returns the place of the message that has this file, else of the one that has this msg-id, or -1.
+// A file by hand may have the id of any other message, which comes before it.
+func Named(list []orchestrator.Message, name string) int {
+	i := slices.IndexFunc(list, func(m orchestrator.Message) bool { return path.Base(m.File) == path.Base(name) })
+	if i < 0 {
+		i = slices.IndexFunc(list, func(m orchestrator.Message) bool { return ID(m) == name && m.By != ByHand })
+	}
+	if i < 0 {
+		i = slices.IndexFunc(list, func(m orchestrator.Message) bool { return ID(m) == name })
+	}
+	return i
 }
 
 func noMessage(name string) string {

@@ -103,7 +103,7 @@ func (c *call) readMessage(st *orchestrator.State) Answer {
 	name := path.Base(c.payload.File)
 	meant := func(m orchestrator.Message) bool { return path.Base(m.File) == name || post.ID(m) == c.payload.File }
 	found := post.Of(c.def, st.Messages, c.who.key())
-	i := slices.IndexFunc(found, meant)
+	i := post.Named(found, c.payload.File)
 	if i < 0 { // the log is long after many messages
 		found = c.ended(st, 1, meant)
 		i = len(found) - 1

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/agentmux/agentmux/cmd/internal/console"
@@ -13,11 +15,18 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/folder"
+	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/watch"
 )
 
 // still is how long a file that is not a message yet may be one that somebody writes.
 const still = 2 * time.Second
+
+// A message that was sent is in its file a moment before its session has taken it, and knows its sender.
+const (
+	taking      = 5 * time.Second // how long that may last
+	takingPause = 250 * time.Millisecond
+)
 
 // Follow prints the last messages that pass the filter and each further one as it comes, until
 // ctx ends. What is printed does not depend on clocks and stamps: a message is new if its file
@@ -45,8 +54,8 @@ func Follow(ctx context.Context, a *site.Finder, o Options) (err error) {
 			return err
 		}
 		var timer <-chan time.Time
-		if again {
-			timer = time.After(still)
+		if again > 0 {
+			timer = time.After(again)
 		}
 		select {
 		case <-ctx.Done():
@@ -65,18 +74,21 @@ type tail struct {
 	seen    map[string]bool // by Entry.Same
 }
 
-// look prints the new messages; again reports whether a file may become one soon.
-func (t *tail) look(first bool) (again bool, err error) {
+// look prints the new messages; again is after what time a file may be one, or 0.
+func (t *tail) look(first bool) (again time.Duration, err error) {
 	now := time.Now()
-	entries, err := t.folder.ReadNew(now, t.seen)
+	entries, err := t.read(now)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	var found []folder.Entry
 	for _, e := range entries {
+		young := now.Sub(e.Changed).Abs()
 		switch {
-		case e.State == orchestrator.MessageFailed && now.Sub(e.Changed).Abs() < still:
-			again = true
+		case t.options.Dir == "" && !e.Taken && young < taking:
+			again = takingPause
+		case e.State == orchestrator.MessageFailed && !e.Taken && young < still:
+			again = still
 		default:
 			t.seen[e.Same()] = true
 			found = append(found, e)
@@ -88,17 +100,44 @@ func (t *tail) look(first bool) (again bool, err error) {
 	}
 	for _, e := range found {
 		if err := t.print(e); err != nil {
-			return false, err
+			return 0, err
 		}
 	}
 	return again, nil
+}
+
+// read returns the new messages. A session took some of them since it was read last, and only it knows
+// who sent them.
+func (t *tail) read(now time.Time) ([]folder.Entry, error) {
+	entries, err := t.folder.ReadNew(now, t.seen)
+	if err != nil || t.options.Dir != "" || !slices.ContainsFunc(entries, func(e folder.Entry) bool { return !e.Taken }) {
+		return entries, err
+	}
+	if state := t.state(); state != nil {
+		t.folder.Learn(state)
+		return t.folder.ReadNew(now, t.seen)
+	}
+	return entries, nil
+}
+
+// state is that of the session, or nil: without it the files are shown all the same.
+func (t *tail) state() *orchestrator.State {
+	s, err := session.Open(filepath.Dir(t.folder.Dir))
+	if err != nil {
+		return nil
+	}
+	state, err := s.ReadState()
+	if err != nil {
+		return nil
+	}
+	return state
 }
 
 func (t *tail) print(e folder.Entry) error {
 	if t.options.JSON {
 		return t.console.PrintJSONLine(jsonOf(e))
 	}
-	t.console.Print("%s", line(e))
+	t.console.Print("%s", t.console.Shown()(line(e)))
 	return nil
 }
 

@@ -193,7 +193,7 @@ func Read(ctx context.Context, a *site.Finder, o Options, name string) error {
 			p.Row(row.name, row.ink, "%s", row.text)
 		}
 	}
-	_, err = fmt.Fprint(a.Out, "\n"+a.Redactor().Redact(string(body)))
+	_, err = fmt.Fprint(a.Out, "\n"+a.Shown()(string(body)))
 	return err
 }
 
