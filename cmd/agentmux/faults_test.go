@@ -124,7 +124,7 @@ func TestFaultAtEachRequest(t *testing.T) {
 			r.insist("quick")
 			hits := r.github.Hits()
 			r.github.Heal()
-			if hits == 0 && fault.Body == "" && at < requests-2 { // at the end a run may need fewer
+			if hits == 0 && fault.Body == "" && at < requests*2/3 { // a quicker run looks less often
 				t.Errorf("no request %d of %d", at, requests)
 			}
 			r.same(want)
