@@ -3,7 +3,9 @@ package job
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -277,10 +279,13 @@ func (r *Result) Write(path string) error {
 	return durable.Replace(path, append(text, '\n'))
 }
 
-// ReadResult reads result.json. Without one the job was killed.
+const maxResult = 16 << 20 // bytes
+
+// ReadResult reads result.json. Without one the job was killed. An agent of the job may be able to put
+// something else in its place: it must be a regular file of at most 16 MiB.
 func ReadResult(path string) (Result, error) {
-	file, err := os.ReadFile(path)
-	if os.IsNotExist(err) {
+	file, err := durable.ReadRegular(filepath.Dir(path), filepath.Base(path), maxResult)
+	if errors.Is(err, fs.ErrNotExist) {
 		return Result{Version: 1, Outcome: OutcomeLost, ExitCode: exit.Failed, Sentence: "the process of the job left no result: it was killed, or could not begin"}, nil
 	}
 	var r Result

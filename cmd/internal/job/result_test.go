@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/agentmux/agentmux/cmd/internal/daemon"
@@ -31,6 +35,36 @@ func TestAnErrorIsOneAnnotation(t *testing.T) {
 		result, err := job.EndWith(&out, c.err)
 		if said := runlog.Annotations(out.String(), kind); len(said) != 1 || said["agentmux"] != c.want || result.Outcome != c.outcome || (err != nil) != c.fails {
 			t.Errorf("%s: said %q, result %+v, error %v\n%s", kind, said, result, err, out.String())
+		}
+	}
+}
+
+// What an agent put where the result should be is not read.
+func TestAResultIsAFileOfABoundedSize(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "agentmux", "result.json")
+	if got, err := job.ReadResult(path); err != nil || got.Outcome != job.OutcomeLost {
+		t.Errorf("without a directory: %+v, %v", got, err)
+	}
+	if err := whole.Write(path); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := job.ReadResult(path); err != nil || got.Outcome != whole.Outcome || got.Sentence != whole.Sentence {
+		t.Errorf("as it was written: %+v, %v", got, err)
+	}
+	other := filepath.Join(filepath.Dir(path), "other.json")
+	for name, c := range map[string]struct {
+		put  func() error
+		want string
+	}{
+		"a link": {func() error { return errors.Join(whole.Write(other), os.Symlink(other, path)) }, "is a symbolic link"},
+		"a FIFO": {func() error { return syscall.Mkfifo(path, 0o600) }, "is not a regular file"},
+		"large":  {func() error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 16<<20+1)) }, "is larger than 16 MiB"},
+	} {
+		if err := errors.Join(os.Remove(path), c.put()); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := job.ReadResult(path); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
 }

@@ -121,7 +121,7 @@ func Report(output, summary string) error {
 		return err
 	}
 	artifact := ""
-	if _, err := os.Stat(artifactDir()); err == nil {
+	if dir, err := os.Lstat(artifactDir()); err == nil && dir.IsDir() { // a link could name any directory
 		artifact = "artifact=" + artifactDir() + "\n" // of the action's next step alone
 	}
 	for file, text := range map[string]string{output: Outputs(r) + artifact, summary: Summary(r)} {
