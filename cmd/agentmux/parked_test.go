@@ -78,21 +78,19 @@ func TestProtocolR8OneSessionGoesFromHostToHost(t *testing.T) {
 	repo.SetRun(fakehub.Run{ID: 77, Attempt: 1, Status: "completed", Conclusion: "failure"})
 
 	other := r.elsewhere(rigOptions{playbook: held, config: botConfig})
+	other.saveOften()
 	b = other.background("bot")
 	var atBot session.Entry
-	other.eventually("the bot continues it", func() bool {
+	other.eventually("the bot continues it, and has saved that it does", func() bool {
 		entries := other.served(rigRepo)
 		if len(entries) != 1 || entries[0].State == nil {
 			return false
 		}
 		atBot = entries[0]
-		return slices.ContainsFunc(other.recordsOf(atBot), func(e orchestrator.Event) bool { return e.Type == orchestrator.EvMoved })
+		_, m, _ := other.saved(atBot)
+		return m.Host != "" && m.Host != "a_77_1"
 	}, b.out.String)
 	b.exit(syscall.SIGKILL)
-	moves := 1
-	if _, m, _ := other.saved(atBot); m.Host != "a_77_1" {
-		moves++ // the bot had saved that it had it
-	}
 	r.asJob("a_81_1")
 	if atJob.State.Identity != e.State.Identity || atBot.State.Identity != e.State.Identity {
 		t.Errorf("identities %s, %s, %s", e.State.Identity, atJob.State.Identity, atBot.State.Identity)
@@ -103,7 +101,7 @@ func TestProtocolR8OneSessionGoesFromHostToHost(t *testing.T) {
 	}
 	r.write(filepath.Join(r.dir, "playbook.yaml"), laterPlaybook)
 	r.expect(0, "resume", e.Name, "--headless", "--from-checkpoint")
-	r.oneResult(r.session(), moves)
+	r.oneResult(r.session(), 2)
 	if text := r.git(repo.Dir(), "show", e.State.FeatureBranch+":a.txt"); text != "two" {
 		t.Errorf("a.txt holds %q", text)
 	}
