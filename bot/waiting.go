@@ -243,12 +243,12 @@ func (w *waiting) remove() {
 
 // release gives the claim back.
 func (w *waiting) release(ctx context.Context) {
-	for {
+	for pause := showPause; ; pause = min(2*pause, maxOpenPause) {
 		err := w.held.Release(ctx)
 		if err == nil || errors.As(err, new(*claim.LostError)) {
 			return
 		}
-		if !transport.Wait(ctx, showPause) {
+		if !transport.Wait(ctx, pause) {
 			return // the next start finds it
 		}
 	}

@@ -19,6 +19,7 @@ type slow struct {
 	claim.Desk
 	claim.Held
 	until    time.Time
+	tries    int
 	released bool
 }
 
@@ -31,25 +32,30 @@ func (*slow) Seen() claim.Seen { return claim.Seen{} }
 func (*slow) Lost() <-chan struct{} { return nil }
 
 func (s *slow) Release(context.Context) error {
+	s.tries++
 	if time.Now().Before(s.until) {
-		return errors.New("six pushes a minute are over")
+		return errors.New("the repository is archived")
 	}
 	s.released = true
 	return nil
 }
 
-// A bot gives a claim back however long others push; a command does not wait for that.
+// A bot gives a claim back however long that takes, and asks at most once a minute in the end; a command does not
+// wait for that.
 func TestABotGivesAClaimBackHoweverLongThatTakes(t *testing.T) {
 	for name, patient := range map[string]bool{"bot": true, "command": false} {
 		t.Run(name, func(t *testing.T) {
 			dir := newRig(t).dir
 			synctest.Test(t, func(t *testing.T) {
-				s := &slow{until: time.Now().Add(time.Minute)}
+				s := &slow{until: time.Now().Add(time.Hour)}
 				_, err := tenure.Run(t.Context(), runner(func(context.Context, host.RunSpec) (*orchestrator.State, error) {
 					return ended(orchestrator.OutcomeDone), nil
 				}), tenure.Spec{Run: host.RunSpec{Dir: dir}, Desk: s, Host: claim.NewHostID(), Patient: patient, Log: slog.New(slog.DiscardHandler)})
 				if err != nil || s.released != patient {
 					t.Errorf("released %v, %v", s.released, err)
+				}
+				if late := time.Since(s.until); s.tries > 70 || late > time.Minute {
+					t.Errorf("%d tries, released %s after it could be", s.tries, late)
 				}
 			})
 		})

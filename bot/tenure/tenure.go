@@ -291,9 +291,10 @@ func (t *tenure) end(ctx context.Context) {
 	}
 }
 
-// release tries to give the claim back until ctx ends. One that is lost is given back, too.
+// release tries to give the claim back until ctx ends, less and less often: an archived repository may refuse
+// it for months. One that is lost is given back, too.
 func (t *tenure) release(ctx context.Context) error {
-	for {
+	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
 		err := t.Held.Release(ctx)
 		if err == nil || errors.As(err, new(*claim.LostError)) {
 			return nil
@@ -301,7 +302,7 @@ func (t *tenure) release(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(time.Second):
+		case <-time.After(pause):
 		}
 	}
 }
