@@ -35,7 +35,7 @@ type waiting struct {
 }
 
 const (
-	showPause    = 5 * time.Second // after the first failure to show a ticket; doubled up to
+	showPause    = 5 * time.Second // after the first failure to show a ticket, or to give its claim back; doubled up to
 	maxShowPause = 90 * time.Second
 	refusedPause = 30 * time.Minute // after GitHub refused for good to say how a ticket ended
 )
@@ -241,9 +241,9 @@ func (w *waiting) remove() {
 	}
 }
 
-// release gives the claim back.
+// release gives the claim back, and tries less and less often: an archived repository may refuse it for months.
 func (w *waiting) release(ctx context.Context) {
-	for pause := showPause; ; pause = min(2*pause, maxOpenPause) {
+	for pause := showPause; ; pause = min(2*pause, maxShowPause) {
 		err := w.held.Release(ctx)
 		if err == nil || errors.As(err, new(*claim.LostError)) {
 			return

@@ -68,3 +68,28 @@ func TestAResultIsAFileOfABoundedSize(t *testing.T) {
 		}
 	}
 }
+
+// What is uploaded is the directory that the job made, not one that a link in its place names.
+func TestAnArtifactIsNoLink(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("RUNNER_TEMP", temp)
+	dir, elsewhere := filepath.Join(temp, "agentmux", "artifact"), t.TempDir()
+	for name, c := range map[string]struct {
+		put     func() error
+		offered bool
+	}{
+		"nothing":     {func() error { return nil }, false},
+		"a directory": {func() error { return os.Mkdir(dir, 0o700) }, true},
+		"a link":      {func() error { return os.Symlink(elsewhere, dir) }, false},
+		"a file":      {func() error { return os.WriteFile(dir, nil, 0o600) }, false},
+	} {
+		output := filepath.Join(t.TempDir(), "output")
+		if err := errors.Join(whole.Write(job.ResultFile()), os.RemoveAll(dir), c.put(), job.Report(output, "")); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(output)
+		if err != nil || strings.Contains(string(text), "artifact="+dir+"\n") != c.offered {
+			t.Errorf("%s: %v\n%s", name, err, text)
+		}
+	}
+}
