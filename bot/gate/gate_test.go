@@ -139,6 +139,45 @@ func TestALabelWithoutAnEventIsRefusedAfterThreeTries(t *testing.T) {
 	}
 }
 
+// Who reads the label of the end and asks again at once is not dropped: the host gives its claim back
+// within a minute. A session that waits for a person has the same label, and keeps its claim.
+func TestALabelSetAtTheEndWaitsForTheClaim(t *testing.T) {
+	for _, state := range []string{"needs-human", "done", "Failed"} {
+		f := wanted()
+		f.Record.Issue.Labels = append(f.Record.Issue.Labels, "agentmux:"+state)
+		f.Claim = &gate.Claim{Host: "h_1"}
+		for _, want := range []time.Duration{2 * time.Second, 10 * time.Second, 45 * time.Second} {
+			d, _ := gate.Judge(f)
+			if verdict(d) != "later 5" || d.After != want || d.DropsLabel() {
+				t.Fatalf("%s: %s after %s, want %s", state, verdict(d), d.After, want)
+			}
+			f.Tries = f.Tries.After(d)
+		}
+		if d, _ := gate.Judge(f); verdict(d) != "ignore 5" || !d.DropsLabel() {
+			t.Errorf("%s: %s", state, verdict(d))
+		}
+		f.Claim = nil
+		if d, _ := gate.Judge(f); verdict(d) != "start 18" {
+			t.Errorf("%s: %s", state, verdict(d))
+		}
+	}
+	for what, change := range map[string]func(*gate.Facts){
+		"at work":                func(f *gate.Facts) { f.Record.Issue.Labels = append(f.Record.Issue.Labels, "agentmux:running") },
+		"a label of another bot": func(f *gate.Facts) { f.Record.Issue.Labels = append(f.Record.Issue.Labels, "other:done") },
+		"this request, whose ticket takes the old label off": func(f *gate.Facts) {
+			byTicket()(f)
+			f.Record.Issue.Labels = append(f.Record.Issue.Labels, "agentmux:done")
+		},
+	} {
+		f := wanted()
+		f.Claim = &gate.Claim{Host: "h_1"}
+		change(&f)
+		if d, _ := gate.Judge(f); verdict(d) != "ignore 5" {
+			t.Errorf("%s: %s", what, verdict(d))
+		}
+	}
+}
+
 func TestGitHub25TwoLabelsSetTogetherAreOneRequest(t *testing.T) {
 	f := wanted()
 	f.Record.ReadAt = asked.Add(time.Second)

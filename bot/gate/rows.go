@@ -145,7 +145,25 @@ func claimed(v *view) (Decision, bool) {
 	}
 	d := ignore("host %s works on %s#%d", v.Claim.Host, v.Repo, v.Issue)
 	d.served = v.served()
+	if n := v.Tries.of(RowClaimed); !d.served && v.ended() && n < len(givingBack) {
+		return later(givingBack[n], "host %s may be giving back its claim of %s#%d", v.Claim.Host, v.Repo, v.Issue), true
+	}
 	return d, true
+}
+
+// givingBack is how long a host may hold the claim of a session that has ended: the receipts of its
+// last commands are owed, and a repository takes six pushes a minute. Who reads the label of the end
+// and asks again at once has not asked twice.
+var givingBack = []time.Duration{2 * time.Second, 10 * time.Second, 45 * time.Second}
+
+// ended reports whether the state label says that nothing is at work; a session that waits for a
+// person says the same.
+func (v *view) ended() bool {
+	return v.Ask == nil && slices.ContainsFunc([]string{ghsync.LabelNeedsHuman, ghsync.LabelDone, ghsync.LabelFailed}, func(state string) bool {
+		return slices.ContainsFunc(v.Record.Issue.Labels, func(on string) bool {
+			return strings.EqualFold(on, v.Rules.Bot.Label+":"+state)
+		})
+	})
 }
 
 // served reports whether the host that has the issue takes off every request label that is on.
