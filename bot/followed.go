@@ -82,5 +82,5 @@ func (r *repository) readReviews(ctx context.Context, number int) (again time.Du
 		return 0, nil
 	}
 	r.follow.Hear(p, reviews...)
-	return r.sessions.pulls.ReadAgain(p, r.account.Client.Now()), nil
+	return r.sessions.pulls.ReadAgain(p, r.account.Client.Now(), r.bot.Once), nil
 }

@@ -9,6 +9,10 @@ import (
 // second change of the same second alters nothing in a list that was read between the two.
 const Settle = 2 * time.Second
 
+// lags are after how long it is read once more since one list of the server may show what another one
+// does not show yet, for up to a minute.
+var lags = [...]time.Duration{Settle, 15 * time.Second, 65 * time.Second}
+
 // Settling knows of which changes the second was not over yet when they were first read. Its zero value
 // is empty; it is safe for concurrent use.
 type Settling struct {
@@ -20,8 +24,9 @@ type Settling struct {
 type firstReading struct{ changed, at time.Time }
 
 // Again returns when a number that was read now has to be read once more; 0: it was read long enough
-// after its last change. A reading that came sooner, for another reason, does not count.
-func (s *Settling) Again(number int, changed, now time.Time) time.Duration {
+// after its last change. A reading that came sooner, for another reason, does not count. Who is brief
+// reads it after Settle at most.
+func (s *Settling) Again(number int, changed, now time.Time, brief bool) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	first := s.first[number]
@@ -32,7 +37,13 @@ func (s *Settling) Again(number int, changed, now time.Time) time.Duration {
 		}
 		s.first[number] = first
 	}
-	return max(0, Settle-now.Sub(first.at))
+	since := now.Sub(first.at)
+	for _, lag := range lags {
+		if since < lag && (!brief || lag == Settle) {
+			return lag - since
+		}
+	}
+	return 0
 }
 
 // Drop forgets a number that will not be read any more.

@@ -59,6 +59,7 @@ func (p *Pulls) IsClosed(number int) bool {
 func (p *Pulls) IsOpen(number int) bool { return number != 0 && !p.IsClosed(number) }
 
 // ReadAgain returns when the reviews of a pull request that were read now have to be read once more; 0: not before it changes.
-func (p *Pulls) ReadAgain(pull ghsync.OpenPull, now time.Time) time.Duration {
-	return p.read.Again(pull.Number, pull.UpdatedAt, now)
+// Who is brief leaves to the next run what the server shows later.
+func (p *Pulls) ReadAgain(pull ghsync.OpenPull, now time.Time, brief bool) time.Duration {
+	return p.read.Again(pull.Number, pull.UpdatedAt, now, brief)
 }
