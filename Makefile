@@ -21,7 +21,7 @@ MUTANTS ?=
 
 STAMP = -ldflags "-X main.commit=$$(git rev-parse HEAD 2>/dev/null)"
 
-.PHONY: help build test lint secrets demo bench fuzz test-real test-crash test-bot test-power test-soak test-faults test-scale test-walks test-messages test-agents test-contract show-comments test-mutants nightly simulate release-check protocol-table clean
+.PHONY: help build test lint secrets demo bench fuzz test-real test-crash test-bot test-power test-soak test-faults test-scale test-walks test-messages test-agents test-act test-contract show-comments test-mutants nightly simulate release-check protocol-table clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -77,6 +77,9 @@ test-messages: ## MESSAGES messages among twenty agents, of which and of whose h
 
 test-agents: ## the real programs of the providers against a model on loopback (needs npm); with FULL=1 every case, and the table of docs/providers.md
 	.ci/setup && AGENTMUX_TEST_AGENTS=1 AGENTMUX_TEST_AGENTS_FULL=$(FULL) go test -count=1 -timeout=60m -parallel=2 $(TESTFLAGS) -run='Test(Claude|Agents)' ./internal/agent/modeltest ./cmd/agentmux
+
+test-act: ## the action, in the workflow of init --actions, run by nektos/act (which it builds) against the fake GitHub
+	.ci/setup && act=$$(go tool -modfile=.ci/act.mod -n act) && AGENTMUX_TEST_ACT=$$act .ci/ram go test -count=1 -timeout=20m $(TESTFLAGS) -run='TestAct[A-Z]' ./cmd/agentmux
 
 test-contract: ## what we say to GitHub held against its own descriptions (needs npm)
 	@.ci/setup && TESTFLAGS='$(TESTFLAGS)' .ci/contract
