@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
+	"io/fs"
+	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -21,6 +25,9 @@ const jobActor = "github-actions[bot]"
 //
 //	warm      a job on a runner that has the repository already: from its start to its first request and to its first
 //	          agent; the memory of its process at most
+//	cold      a job on a runner that has nothing of a repository of AGENTMUX_BENCH_COLD_FILES (50,000) files with
+//	          AGENTMUX_BENCH_COLD_MB (1,024) of history: from its start to its first agent, what its copy takes on the
+//	          disk, and by how much that has grown after the next job
 //	handover  what a short session asks of GitHub whose job hands it over while its coder works, as after 22 hours, and which a
 //	          job on another runner ends; without the lists that a live repository is watched by
 //	answered  what one asks whose job parks it with a question, and which the job of the answer on another runner ends
@@ -45,6 +52,21 @@ func BenchmarkJob(b *testing.B) {
 		b.ReportMetric(ms(request), "first-request-max-ms")
 		b.ReportMetric(ms(agent), "agents-started-max-ms")
 		b.ReportMetric(float64(memory)/1e6, "host-MB")
+	})
+	b.Run("cold", func(b *testing.B) {
+		files, history := fromEnv(b, "AGENTMUX_BENCH_COLD_FILES", 50_000), fromEnv(b, "AGENTMUX_BENCH_COLD_MB", 1024)
+		j := newJobBench(b, rigOptions{source: bigRepository(b, files, history)}, 2)
+		ran := j.labeled(1)
+		ran.end()
+		agent, size := j.first(1, orchestrator.EvAgentStarted).Sub(ran.began), j.stored()
+		again := j.labeled(2)
+		again.end()
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(agent.Seconds(), "agents-started-s")
+		b.ReportMetric(float64(size)/1e6, "disk-MB")
+		b.ReportMetric(j.first(2, orchestrator.EvAgentStarted).Sub(again.began).Seconds(), "next-agents-started-s")
+		b.ReportMetric(float64(j.stored()-size)/1e6, "next-grown-MB")
+		b.ReportMetric(float64(max(ran.memory, again.memory))/1e6, "host-MB")
 	})
 	b.Run("handover", func(b *testing.B) {
 		at := filepath.Join(b.TempDir(), "at")
@@ -201,4 +223,62 @@ func (j *jobBench) first(issue int, kind string) time.Time {
 	}
 	j.t.Fatalf("the session of issue %d has no record %s", issue, kind)
 	return time.Time{}
+}
+
+// bigRepository makes a repository whose first commits hold so many megabytes that do not compress, and whose last one
+// has so many small files.
+func bigRepository(b *testing.B, files, megabytes int) (dir string) {
+	b.Helper()
+	dir = filepath.Join(b.TempDir(), "big")
+	load := exec.Command("git", "-C", dir, "fast-import", "--quiet")
+	if out, err := exec.Command("git", "init", "--quiet", "--bare", "--initial-branch=main", dir).CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	in, err := load.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := load.Start(); err != nil {
+		b.Fatal(err)
+	}
+	w := bufio.NewWriterSize(in, 1<<20)
+	noise, blob := rand.NewChaCha8([32]byte{}), make([]byte, 1<<20)
+	commit := func(name string) {
+		fmt.Fprintf(w, "commit refs/heads/main\ncommitter Mia <mia@example.com> 1700000000 +0000\ndata %d\n%s\n", len(name), name)
+	}
+	for n := range megabytes {
+		commit(fmt.Sprint("Data ", n))
+		_, _ = noise.Read(blob)
+		fmt.Fprintf(w, "M 100644 inline data.bin\ndata %d\n%s\n", len(blob), blob)
+	}
+	commit("Files")
+	fmt.Fprint(w, "D data.bin\n")
+	for n := range files {
+		fmt.Fprintf(w, "M 100644 inline d%d/f%d.txt\ndata 4\none\n\n", n/100, n)
+	}
+	for _, name := range []string{"a.txt", "b.txt"} { // of the playbook
+		fmt.Fprintf(w, "M 100644 inline %s\ndata 4\none\n\n", name)
+	}
+	if err := errors.Join(w.Flush(), in.Close(), load.Wait()); err != nil {
+		b.Fatal(err)
+	}
+	return dir
+}
+
+// stored is how many bytes the state of the jobs takes on the runner: the copy of the repository, and the sessions.
+func (j *jobBench) stored() (size int64) {
+	j.t.Helper()
+	if err := filepath.WalkDir(filepath.Join(j.temp, "state"), func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil {
+			size += info.Size()
+		}
+		return err
+	}); err != nil {
+		j.t.Fatal(err)
+	}
+	return size
 }

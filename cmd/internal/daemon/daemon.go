@@ -126,6 +126,7 @@ func (w *wired) run(ctx context.Context) error {
 	trim := time.AfterFunc(trimAfter, footprint.Trim)
 	serve := w.serve
 	if j := w.flags.Job; j != nil {
+		footprint.Save() // its agents have the memory of the runner
 		serve = j.serve
 	}
 	err = serve(ctx, b)
