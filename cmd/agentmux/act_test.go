@@ -95,7 +95,7 @@ func newActRunner(t *testing.T, o rigOptions) *actRunner {
 	return r
 }
 
-// workflow is the one of init --actions, with a checkout first, which act needs, without queue, which it does not
+// workflow is the one of init --actions, with a checkout first, as many have it, without queue, which it does not
 // know, and with a last step that keeps what the steps after the action have of it.
 func (r *actRunner) workflow() string {
 	r.t.Helper()
