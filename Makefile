@@ -95,6 +95,7 @@ nightly: ## the long form of each suite, one after the other: hours
 	$(MAKE) test-mutants
 	$(MAKE) fuzz FUZZTIME=5m FUZZREST=1m
 	$(MAKE) test-agents FULL=1
+	$(MAKE) test-act
 	$(MAKE) test-crash test-bot test-power test-soak test-faults test-scale test-walks test-messages
 	$(MAKE) bench FLEET="50 200"
 

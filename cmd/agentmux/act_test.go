@@ -6,6 +6,7 @@ import (
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,6 +43,9 @@ type actLine struct {
 	Args    map[string]any `json:"kvPairs"`
 	Arg     string         `json:"arg"`
 	Content string         `json:"content"` // of a summary
+	Step    []string       `json:"stepID"`
+	Stage   string         `json:"stage"`
+	Result  string         `json:"stepResult"`
 }
 
 // actJob is what a run of act showed.
@@ -95,7 +99,7 @@ func newActRunner(t *testing.T, o rigOptions) *actRunner {
 	return r
 }
 
-// workflow is the one of init --actions, with a checkout first, which act needs, without queue, which it does not
+// workflow is the one of init --actions, with a checkout first, as many have it, without queue, which it does not
 // know, and with a last step that keeps what the steps after the action have of it.
 func (r *actRunner) workflow() string {
 	r.t.Helper()
@@ -188,6 +192,17 @@ func (j actJob) told() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// steps is how the steps of the action ended.
+func (j actJob) steps() map[string]string {
+	ended := map[string]string{}
+	for _, l := range j.lines {
+		if l.Result != "" && l.Stage == "Main" && len(l.Step) == 2 && l.Step[0] == "agentmux" {
+			ended[l.Step[1]] = l.Result
+		}
+	}
+	return ended
 }
 
 // summary is what the steps wrote for the page of the run.
@@ -381,6 +396,10 @@ func TestActInterrupted(t *testing.T) {
 	})
 	if j.code == 0 || j.outputs["outcome"] != "canceled" || j.outputs["exit-code"] != "130" || !strings.HasPrefix(j.summary(), "### agentmux: canceled") {
 		t.Errorf("exit %d, outputs %q\n%s", j.code, j.outputs, j.text)
+	}
+	const well = "success"
+	if got, want := j.steps(), map[string]string{"binary": well, "doctor": well, "run": "failure", "report": well, "artifact": well, "left": well}; !maps.Equal(got, want) {
+		t.Errorf("steps %v, want %v", got, want)
 	}
 	if !r.hasLabel(rigRepo, 1, "agentmux:failed") || len(repo.Pulls()) != 0 || len(r.savedOnes()) != 1 {
 		t.Errorf("labels %v, saved %q\n%s", repo.Issue(1).Labels, r.savedOnes(), j.text)

@@ -72,7 +72,7 @@ func TestDoctorProbesTheJob(t *testing.T) {
 	r.probed(3, "--actions") // a step that a person wrote is red
 }
 
-// An event that asks for nothing is named and costs no request; one that cannot be read is a failure.
+// An event that asks for nothing is named and costs no request, nor does one that cannot be read, or an input that is refused.
 func TestDoctorOfAnIdleJobAsksNothing(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t, rigOptions{})
@@ -85,7 +85,18 @@ func TestDoctorOfAnIdleJobAsksNothing(t *testing.T) {
 		t.Errorf("%d requests", got-before)
 	}
 	r.event("issues", "{")
-	says(t, r.probed(0, "--actions")["event"], doctor.Failed, "is not the JSON of an event", "init --actions")
+	rows = r.probed(0, "--actions")
+	says(t, rows["event"], doctor.Failed, "is not the JSON of an event", "init --actions")
+	says(t, rows["github"], doctor.Skipped, "the event is refused, so no request is sent")
+	r.event("issues", labelEvent("agentmux"))
+	r.setEnv(job.InputPrefix+"MAX_TIME", "soon")
+	rows = r.probed(0, "--actions")
+	says(t, rows["inputs"], doctor.Failed, "max-time: expected a duration")
+	says(t, rows["github"], doctor.Skipped, "the inputs are refused, so no request is sent")
+	says(t, rows["runner"], doctor.Skipped, "RUNNER_ENVIRONMENT is not set")
+	if got := r.github.Requests(""); got != before {
+		t.Errorf("%d requests", got-before)
+	}
 }
 
 // A shell between the runner and the program is named; what servers and programs say is not a command to

@@ -56,8 +56,8 @@ func probeBot(ctx context.Context, a *site.Finder, o Options) ([]Probe, error) {
 	if o.Job == nil {
 		probes = append(probes, probeSlots(ctx, c), probeSecrets(c, secret), probeStatus(ctx, c))
 	}
-	if o.Job != nil && o.Job.Idle {
-		return append(probes, skipped("github", "the event asks for nothing, so no request is sent", "")), nil
+	if o.Job != nil && o.Job.Silent != "" {
+		return append(probes, skipped("github", o.Job.Silent+", so no request is sent", "")), nil
 	}
 	id, err := a.Identity(c)
 	if err != nil {

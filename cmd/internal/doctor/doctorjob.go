@@ -16,9 +16,9 @@ import (
 // Job is what is known of the job of Actions that this process is in, or would be in.
 type Job struct {
 	Repo string // owner/name; empty outside of a job: the clone is probed then
-	// Idle says that the event asks for nothing: no request is sent.
-	Idle bool
-	Rows []Probe // of its event and inputs
+	// Silent says why no request is sent; empty if requests may be sent.
+	Silent string
+	Rows   []Probe // of its event and inputs
 }
 
 // probeJob probes what a job needs: its event, the way its signals take, the runner, and the repository
@@ -71,6 +71,9 @@ func probeRunner(env func(string) string) Probe {
 		return passed(name, "a machine of GitHub, thrown away after the job")
 	case "self-hosted":
 	default:
+		if InJob() {
+			return skipped(name, "RUNNER_ENVIRONMENT is not set, so whether it is kept is not known", hint)
+		}
 		return skipped(name, "not in a job", "")
 	}
 	ephemeral, err := isEphemeral(env("RUNNER_WORKSPACE"))

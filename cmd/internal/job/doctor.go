@@ -48,9 +48,10 @@ func ForDoctor(f *site.Finder) *doctor.Job {
 	p := doctor.Probe{Name: event, State: doctor.OK}
 	switch name := os.Getenv("GITHUB_EVENT_NAME"); {
 	case err != nil:
+		j.Silent = "the event is refused"
 		p.State, p.Detail, p.Hint = doctor.Failed, err.Error(), "agentmux init --actions prints a workflow with the events and the input that fit"
 	case r.Idle != "":
-		j.Idle = true
+		j.Silent = "the event asks for nothing"
 		p.State, p.Detail, p.Hint = doctor.Skipped, r.Idle, "on: and if: of the workflow that agentmux init --actions prints keep such jobs from starting"
 	case r.Sweep:
 		p.Detail = name + ": the sweep"
@@ -58,6 +59,9 @@ func ForDoctor(f *site.Finder) *doctor.Job {
 		p.Detail = fmt.Sprintf("%s: a command on pull request #%d", name, r.Issue)
 	default:
 		p.Detail = fmt.Sprintf("%s: issue #%d", name, r.Issue)
+	}
+	if len(problems) > 0 {
+		j.Silent = "the inputs are refused"
 	}
 	j.Rows = append(j.Rows, p)
 	return j

@@ -48,6 +48,7 @@ type run struct {
 	dir     string         // of the session that was run last
 	told    map[string]int // the last record of each that the log has
 	report  report.Report
+	refused bool // the inputs; each that is wrong has its annotation
 }
 
 // Run does what the event of the job asks for. asked is the issue that the step names, "" for none.
@@ -103,6 +104,7 @@ func signaled(ctx context.Context) bool {
 func (r *run) serve(ctx context.Context, asked string, result *Result) error {
 	result.Outcome = OutcomeNone
 	if problems := r.inputs.Check(); len(problems) > 0 {
+		r.refused = true
 		var lines []string
 		for _, p := range problems {
 			r.log.Annotate(Failure, "input "+p.Input, p.Text)
@@ -216,6 +218,10 @@ func (r *run) end(result Result) error {
 		r.log.Annotate(Warning, "needs a look", path)
 	}
 	line := result.line()
+	if r.refused {
+		r.finder.Say("%s", r.shown(line))
+		return exit.Quiet(result.ExitCode)
+	}
 	switch result.ExitCode {
 	case exit.Done:
 		r.finder.Say("%s", r.shown(line))
