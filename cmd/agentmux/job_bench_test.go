@@ -26,8 +26,8 @@ const jobActor = "github-actions[bot]"
 //	warm      a job on a runner that has the repository already: from its start to its first request and to its first
 //	          agent; the memory of its process at most
 //	cold      a job on a runner that has nothing of a repository of AGENTMUX_BENCH_COLD_FILES (50,000) files with
-//	          AGENTMUX_BENCH_COLD_MB (1,024) of history: from its start to its first agent, what its copy takes on the
-//	          disk, and by how much that has grown after the next job
+//	          AGENTMUX_BENCH_COLD_MB (100) of history, which takes five times that here: from its start to its first agent,
+//	          what the runner keeps of it, and by how much that has grown after the next job
 //	handover  what a short session asks of GitHub whose job hands it over while its coder works, as after 22 hours, and which a
 //	          job on another runner ends; without the lists that a live repository is watched by
 //	answered  what one asks whose job parks it with a question, and which the job of the answer on another runner ends
@@ -54,7 +54,7 @@ func BenchmarkJob(b *testing.B) {
 		b.ReportMetric(float64(memory)/1e6, "host-MB")
 	})
 	b.Run("cold", func(b *testing.B) {
-		files, history := fromEnv(b, "AGENTMUX_BENCH_COLD_FILES", 50_000), fromEnv(b, "AGENTMUX_BENCH_COLD_MB", 1024)
+		files, history := fromEnv(b, "AGENTMUX_BENCH_COLD_FILES", 50_000), fromEnv(b, "AGENTMUX_BENCH_COLD_MB", 100)
 		j := newJobBench(b, rigOptions{source: bigRepository(b, files, history)}, 2)
 		ran := j.labeled(1)
 		ran.end()
