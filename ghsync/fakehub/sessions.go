@@ -34,7 +34,7 @@ func (a *audit) sessionDir(id string) string {
 	if id == "" || id != filepath.Base(id) {
 		return ""
 	}
-	for _, dir := range a.sessionDirs {
+	for _, dir := range slices.Backward(a.sessionDirs) { // a session that another machine continues is there as well
 		if _, err := os.Stat(filepath.Join(dir, id, "state.json")); err == nil {
 			return filepath.Join(dir, id)
 		}

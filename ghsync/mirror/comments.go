@@ -110,7 +110,7 @@ func (m *Mirror) comments(ctx context.Context) (time.Duration, error) {
 			continue
 		}
 		if m.st.Comments[p.marker.Key()] == 0 {
-			id, wait, err := m.poster.ensure(ctx, p)
+			id, wait, err := m.poster.put(ctx, p)
 			if m.poster.lockedBy(p.on, err) {
 				return time.Millisecond, m.save() // the status may have to move first
 			}

@@ -171,7 +171,10 @@ func New(o Options) (*Mirror, error) {
 		places: places, poster: &poster{ledger: k, places: places}, labels: &labeler{ledger: k},
 		rebuild: (!found || st.Host != o.Host) && !unhosted(s),
 	}
-	st.Repo, st.RepoID, st.Issue, st.Host = o.Repo.String(), o.RepoID, o.Issue, o.Host
+	st.Repo, st.RepoID, st.Issue = o.Repo.String(), o.RepoID, o.Issue
+	if !m.rebuild {
+		st.Host = o.Host
+	}
 	return m, m.readFacts()
 }
 

@@ -155,7 +155,7 @@ func (m *Mirror) writings() []writing {
 	}
 	return []writing{
 		{stepFirstStatus, m.firstStatus}, {"comments", m.comments}, {"closed questions", m.closeAsked}, {"status", m.status},
-		labels, verdict, {"twins", m.twins},
+		labels, verdict, {"twins", m.twins}, {"overtaken comments", m.disown},
 	}
 }
 

@@ -153,7 +153,9 @@ func (p *poster) lookFor(ctx context.Context, want post, in intent) (id int64, w
 type ownComment struct {
 	id     int64
 	marker ghsync.Marker
+	mine   bool   // of the present account, which may edit it
 	digest string // of the text above the marker; empty: it was not written like one of ours
+	whole  string // digest of all of it
 }
 
 // own lists the comments of this session on an issue or pull request, oldest first: those of
@@ -175,7 +177,10 @@ func (p *poster) own(ctx context.Context, on int, since time.Time) ([]ownComment
 		marker, ok := ghsync.ParseMarker(c.Body)
 		written := c.Author.ID != 0 && (c.Author.ID == p.author || c.Author.ID == p.st.AuthorID)
 		if ok && written && marker.Session == p.view.Identity.Public {
-			out = append(out, ownComment{id: c.ID, marker: marker, digest: digestAbove(string(c.Body), marker)})
+			out = append(out, ownComment{
+				id: c.ID, marker: marker, mine: c.Author.ID == p.author,
+				digest: digestAbove(string(c.Body), marker), whole: ghsync.HashOf(string(c.Body)),
+			})
 		}
 	}
 	return out, nil
@@ -190,11 +195,21 @@ func digestAbove(body string, marker ghsync.Marker) string {
 	return ghsync.HashOf(text)
 }
 
-// adopt takes over the first comment of each key and deletes its twins.
+// adopt takes over the first comment of each marker that the records ask for, and deletes its twins. What they do not ask
+// for, or not with this text, is a stray.
 func (p *poster) adopt(ctx context.Context, on int, found []ownComment) error {
+	asked := p.asked(found)
 	seen := map[string]int64{}
 	for _, c := range found {
 		key := c.marker.Key()
+		want, ok := asked[key]
+		switch {
+		case key == ghsync.KindStatus:
+		case !ok && p.st.Comments[key] != 0: // the one that is known is gone
+		case want.marker.Kind != c.marker.Kind, want.text != "" && want.text != c.whole:
+			p.stray(on, c)
+			continue
+		}
 		if first, ok := seen[key]; ok && first != c.id {
 			if err := p.o.Server.Comments.Delete(ctx, p.o.Repo, c.id); err != nil {
 				return err

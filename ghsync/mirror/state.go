@@ -22,14 +22,15 @@ type mirrorState struct {
 	Repo            string            `json:"repo"`
 	RepoID          int64             `json:"repo_id"`
 	Issue           int               `json:"issue"`
-	Host            string            `json:"host,omitempty"`
-	AppliedSeq      int               `json:"applied_seq"` // every comment up to here is written
-	ShownSeq        int               `json:"shown_seq"`   // comments, status, labels and verdict are
+	Host            string            `json:"host,omitempty"` // the last one that knew of all comments
+	AppliedSeq      int               `json:"applied_seq"`    // every comment up to here is written
+	ShownSeq        int               `json:"shown_seq"`      // comments, status, labels and verdict are
 	StatusCommentID int64             `json:"status_comment_id"`
 	StatusDigest    string            `json:"status_digest"`
 	AuthorID        int64             `json:"author_id"`
 	Comments        map[string]int64  `json:"comments"`
 	Intents         map[string]intent `json:"intents"`
+	Strays          []stray           `json:"strays,omitempty"`
 	// StatusOn is where the status comment is: the issue, or the pull request of a locked one.
 	StatusOn int `json:"status_on,omitempty"`
 	// Label is the state label last set, without its prefix; labelNone after all were removed,

@@ -185,7 +185,8 @@ func (m *Mirror) recall(ctx context.Context) error {
 	if err := m.poster.findTwins(ctx); err != nil {
 		return err
 	}
-	m.rebuild, m.st.StatusDigest = false, m.poster.listed // a host that is gone may have written more than it could tell
+	m.rebuild, m.st.Host = false, m.o.Host
+	m.st.StatusDigest = m.poster.listed // a host that is gone may have written more than it could tell
 	return m.save()
 }
 

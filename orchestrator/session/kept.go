@@ -15,15 +15,16 @@ import (
 	"github.com/agentmux/agentmux/internal/durable"
 )
 
-// keptFiles at the root are what a session is made of, the state first: what else is read later can only
-// be newer, and a session takes records behind its state's number as not written.
+// keptFiles at the root are what a session is made of. The state comes before all but what the mirror did: what is read later
+// can only be newer, and a session takes records behind its state's number as not written. A mirror that knew of such
+// records would leave out what the next ones with their numbers ask for.
 var keptFiles = []string{
-	StateFile, StateBackup, RequirementsFile, ContextFile, SnapshotFile, DefinitionFile, AgentsFile,
-	EventsFile, ToolEvents, Commands, ToolCursorFile, MirrorFile, MessagesLog,
+	MirrorFile, StateFile, StateBackup, RequirementsFile, ContextFile, SnapshotFile, DefinitionFile, AgentsFile,
+	EventsFile, ToolEvents, Commands, ToolCursorFile, MessagesLog,
 }
 
 // keptDirs hold more of it. What agents print, how they were launched, locks, panes and logs are of this machine.
-var keptDirs = []string{BlobsDir, MessagesDir, "queues", "offsets", SignalsDir, PlansDir, ChangelogsDir, MirrorsDir}
+var keptDirs = []string{BlobsDir, MessagesDir, "queues", "offsets", SignalsDir, PlansDir, ChangelogsDir}
 
 var (
 	phaseDir  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{2}_[a-z0-9_]+$`) })
@@ -67,12 +68,12 @@ func Keeps(rel string) bool {
 		return slices.Contains(keptFiles, rel)
 	}
 	return fs.ValidPath(rel) && !strings.Contains(rel, "/.") && path.Ext(rel) != ".tmp" &&
-		(slices.Contains(keptDirs, dir) || phaseDir().MatchString(dir) && phaseFile().MatchString(path.Base(rel)))
+		(dir == MirrorsDir || slices.Contains(keptDirs, dir) || phaseDir().MatchString(dir) && phaseFile().MatchString(path.Base(rel)))
 }
 
 // kept lists the files, those that matter most first.
 func (s *Session) kept() []string {
-	names := slices.Clone(keptFiles)
+	names := append(s.below(MirrorsDir), keptFiles...)
 	top, _ := os.ReadDir(s.Dir) // where that fails, the state cannot be read either
 	for _, dir := range keptDirs {
 		names = append(names, s.below(dir)...)

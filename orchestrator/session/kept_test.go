@@ -76,6 +76,17 @@ func TestKeptIsWhatASessionIsMadeOf(t *testing.T) {
 			t.Errorf("%d bytes", sum)
 		}
 	})
+	t.Run("what the mirrors did is read before the state, so that it knows of no later record", func(t *testing.T) {
+		for _, rel := range []string{session.MirrorFile, session.MirrorsDir + "/coder.json"} {
+			if err := s.Replace(rel, []byte("{}")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		files, left, err := s.Kept(int64(len(files["state.json"]) + 3))
+		if err != nil || left["state.json"] == "" || string(files[session.MirrorFile])+string(files["mirrors/coder.json"]) != "{}{}" {
+			t.Errorf("kept %v, left %v, %v", files, left, err)
+		}
+	})
 	t.Run("messages that reached nobody", func(t *testing.T) {
 		if err := s.Replace("msgs/a.md", []byte("a")); err != nil {
 			t.Fatal(err)

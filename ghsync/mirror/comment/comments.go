@@ -10,6 +10,9 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
+// Overtaken is what a comment says that a lost part of a session made.
+const Overtaken = "*This was written before the session was continued on another machine, from an earlier checkpoint. It no longer holds.*"
+
 // Finding is one row of a verdict comment.
 type Finding struct{ Severity, Location, Issue, Recommendation string }
 
