@@ -10,6 +10,8 @@
 //   - its failure never touches the session;
 //   - a comment is created once: its intent is written down before, and after an unclear
 //     answer the comments of the issue are read before it is created again;
+//   - a comment that a host made after the checkpoint from which another one continues becomes
+//     that of the next record of its kind, or says that it does not hold;
 //   - a comment of another account is never edited, whatever its marker says.
 //
 // It declares what it needs of a server: [Comments], [Labels], [Place] and [Verdicts]. A run

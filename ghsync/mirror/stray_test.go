@@ -97,7 +97,7 @@ func TestWhatALostHostToldIsNotToldTwice(t *testing.T) {
 		"another verdict with its number": {
 			before: `10:29 1 research {"id":"r1","status":"done"}`, verdict: "pass", event: "review_passed", title: "### Review round 1: **pass**",
 		},
-		"another number":  {between: `10:41 1 research {"id":"r1","status":"done"}`, verdict: "pass", event: "review_passed", title: "### Review round 1: **pass**"},
+		"another number": {between: `10:41 1 research {"id":"r1","status":"done"}`, verdict: "pass", event: "review_passed", title: "### Review round 1: **pass**"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := newStage(t)
