@@ -3,8 +3,10 @@ package job
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync/markdown"
@@ -16,8 +18,13 @@ const maxSummary = 900 << 10
 // maxRow bounds a text of others in the summary.
 const maxRow = 2000
 
-// Summary is the page of the job: the outcome first. Texts of others are code in it.
-func Summary(r Result) string {
+// Summary is the page of the job: the outcome first. Texts of others are code in it. Issue and pull request are links to
+// server, the address of its web pages, if the result says the same of itself; an agent may have written that.
+func Summary(r Result, server string) string {
+	at := strings.TrimSuffix(server, "/") + "/" + r.Repo
+	if !webAddress().MatchString(at) {
+		at = ""
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "### agentmux: %s\n\n", strings.ReplaceAll(r.Outcome, "_", " "))
 	row := func(name, text string) {
@@ -27,14 +34,20 @@ func Summary(r Result) string {
 	}
 	row("why", span(r.Sentence))
 	if r.Issue > 0 {
-		row("issue", span(fmt.Sprintf("%s#%d", r.Repo, r.Issue)))
+		row("issue", link(span(fmt.Sprintf("%s#%d", r.Repo, r.Issue)), at, "issues", r.Issue))
 	}
 	if r.PRNumber > 0 {
-		text := "#" + strconv.Itoa(r.PRNumber)
+		if r.PRURL != fmt.Sprintf("%s/pull/%d", at, r.PRNumber) {
+			at = ""
+		}
+		text := link("#"+strconv.Itoa(r.PRNumber), at, "pull", r.PRNumber)
 		if r.Draft {
 			text += ", a draft"
 		}
-		row("pull request", text+" "+span(r.PRURL))
+		if at == "" {
+			text += " " + span(r.PRURL)
+		}
+		row("pull request", text)
 	}
 	row("branch", span(r.Branch))
 	row("commit", span(r.HeadSHA))
@@ -72,6 +85,19 @@ func Summary(r Result) string {
 		fmt.Fprintf(&b, "\nNext: %s\n", span(r.Next))
 	}
 	return b.String()
+}
+
+// webAddress is an address of a repository that says nothing else in Markdown.
+var webAddress = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^https?://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._-]+)+$`)
+})
+
+// link is a text that leads to what has a number below the address at; the text alone if that is empty.
+func link(text, at, what string, number int) string {
+	if at == "" {
+		return text
+	}
+	return fmt.Sprintf("[%s](%s/%s/%d)", text, at, what, number)
 }
 
 func table(b *strings.Builder, head string, n int, row func(int) string) {
@@ -124,7 +150,7 @@ func Report(output, summary string) error {
 	if dir, err := os.Lstat(artifactDir()); err == nil && dir.IsDir() { // a link could name any directory
 		artifact = "artifact=" + artifactDir() + "\n" // of the action's next step alone
 	}
-	for file, text := range map[string]string{output: Outputs(r) + artifact, summary: Summary(r)} {
+	for file, text := range map[string]string{output: Outputs(r) + artifact, summary: Summary(r, os.Getenv("GITHUB_SERVER_URL"))} {
 		if file == "" {
 			continue
 		}

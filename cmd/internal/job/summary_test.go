@@ -26,7 +26,7 @@ var whole = job.Result{
 // The page of a job is the outcome first; texts of others are code in it.
 func TestSummaryGolden(t *testing.T) {
 	file := filepath.Join("testdata", "summary.md")
-	got := job.Summary(whole)
+	got := job.Summary(whole, "https://github.com")
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
@@ -35,6 +35,31 @@ func TestSummaryGolden(t *testing.T) {
 	want, err := os.ReadFile(file)
 	if err != nil || got != string(want) {
 		t.Errorf("%v\n%s", err, got)
+	}
+}
+
+// An address that is not of this server, or that leaves its place in a page, is no link.
+func TestSummaryLinksNowhereElse(t *testing.T) {
+	for name, c := range map[string]struct {
+		server string
+		change func(*job.Result)
+	}{
+		"another server":  {"https://github.com", func(r *job.Result) { r.PRURL = "https://github.com.example.org/octo/widgets/pull/88" }},
+		"another pull":    {"https://github.com", func(r *job.Result) { r.PRURL = "https://github.com/octo/widgets/pull/89" }},
+		"no server known": {"", func(*job.Result) {}},
+		"a name with Markdown": {"https://github.com", func(r *job.Result) {
+			r.Repo = "octo/widgets](https://example.org)"
+			r.PRURL = "https://github.com/" + r.Repo + "/pull/88"
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := whole
+			c.change(&r)
+			got := job.Summary(r, c.server)
+			if strings.Contains(got, "[#88]") || !strings.Contains(got, "#88, a draft `http") {
+				t.Errorf("it links:\n%s", got)
+			}
+		})
 	}
 }
 
@@ -49,7 +74,7 @@ func TestSummaryIsBounded(t *testing.T) {
 		r.Usage = append(r.Usage, job.Usage{Role: long})
 	}
 	r.Next = long
-	got := job.Summary(r)
+	got := job.Summary(r, "https://github.com")
 	if len(got) > 1<<20 {
 		t.Errorf("%d bytes", len(got))
 	}
