@@ -1,7 +1,10 @@
 package tools
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -13,13 +16,36 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/postbox"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/toolset"
-	"github.com/agentmux/agentmux/workflows"
 )
 
 // Waiting returns the messages to the caller that were not delivered yet, in
 // the order in which they came.
 func Waiting(who Caller) ([]orchestrator.Message, error) {
-	return messages(who, post.Waiting)
+	c := &call{who: who}
+	st, err := c.open()
+	if err != nil {
+		return nil, err
+	}
+	return c.waiting(st), nil
+}
+
+// waiting returns the messages that wait for the caller and can be read: the file of one that the host writes comes
+// after the state that has it.
+func (c *call) waiting(st *orchestrator.State) []orchestrator.Message {
+	unwritten := c.unwritten(st)
+	return slices.DeleteFunc(post.Waiting(c.def, st, c.who.key()), func(m orchestrator.Message) bool { return unwritten[m.File] })
+}
+
+// unwritten are the files that the host is about to write.
+func (c *call) unwritten(st *orchestrator.State) map[string]bool {
+	files := map[string]bool{}
+	for _, e := range st.Pending {
+		if e.Type == orchestrator.EffWriteFile {
+			_, err := os.Lstat(c.s.Path(e.Args.Path))
+			files[e.Args.Path] = errors.Is(err, fs.ErrNotExist)
+		}
+	}
+	return files
 }
 
 // Notice is the line that hands waiting messages to an agent at the end of its
@@ -39,15 +65,6 @@ func Notice(who Caller) (string, error) {
 // Line is the line that announces one message to an agent.
 func Line(dir string, m orchestrator.Message) string {
 	return post.Line(filepath.Join(dir, m.File), m)
-}
-
-func messages(who Caller, of func(*workflows.Definition, *orchestrator.State, orchestrator.AgentKey) []orchestrator.Message) ([]orchestrator.Message, error) {
-	c := &call{who: who}
-	st, err := c.open()
-	if err != nil {
-		return nil, err
-	}
-	return of(c.def, st, who.key()), nil
 }
 
 // reading holds the tools that may answer without leaving a line.
@@ -116,7 +133,11 @@ func (c *call) readMessage(st *orchestrator.State) Answer {
 	m := found[i]
 	file, err := c.s.CheckArtifact(m.File, duty.ArtifactText)
 	if err != nil || file.Data == nil {
-		a := refused("message %s cannot be read: %s", name, strings.Join(file.Artifact.Problems, "; "))
+		problem := strings.Join(file.Artifact.Problems, "; ")
+		if c.unwritten(st)[m.File] {
+			problem = "the host is writing it; call msg_read again in a moment"
+		}
+		a := refused("message %s cannot be read: %s", name, problem)
 		a.Phase = st.Phase
 		return a
 	}

@@ -26,7 +26,6 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
-	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
@@ -70,7 +69,7 @@ func Call(ctx context.Context, who Caller, name string, params Params) Answer {
 	if c.seen == nil || tool.Submits { // what was waited for may have led to messages
 		return withMessages(who, a)
 	}
-	return a.with(post.Waiting(c.def, c.seen, who.key()))
+	return a.with(c.waiting(c.seen))
 }
 
 // call is one tool call on its way through the checks.

@@ -113,12 +113,19 @@ func TestProtocolA4EveryAnswerListsTheMessages(t *testing.T) {
 		r.input(orchestrator.Input{Kind: orchestrator.InCommand, Line: &orchestrator.Line{Tool: "command", ID: fmt.Sprint(i),
 			Payload: []byte(fmt.Sprintf(`{"name":"say","actor":"ann","args":{"text":"hint %d"}}`, i))}})
 	}
+	planner := r.agent("planner", "")
+	if a := r.call(planner, "report_status", map[string]any{"message": "reading"}); len(a.Messages) != 0 {
+		t.Errorf("shown before there is a file to read: %v", a.Messages)
+	}
+	if waiting, err := tools.Waiting(planner); err != nil || len(waiting) != 0 {
+		t.Errorf("waiting before there is a file to read: %v, %v", waiting, err)
+	}
+	r.refused(r.call(planner, "msg_read", map[string]any{"file": r.st.Messages[0].File}), "call msg_read again in a moment")
 	for _, m := range r.st.Messages {
 		if err := r.s.WriteBlob(m.File, m.SHA256); err != nil {
 			t.Fatal(err)
 		}
 	}
-	planner := r.agent("planner", "")
 	answers := map[string]tools.Answer{
 		"refusal":      r.call(planner, "submit_plan", nil),
 		"not a tool":   r.call(planner, "nothing", nil),
