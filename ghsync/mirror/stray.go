@@ -92,7 +92,7 @@ func (m *Mirror) disown(ctx context.Context) (time.Duration, error) {
 	}
 	for len(m.st.Strays) > 0 {
 		s := m.st.Strays[0]
-		if m.view.Moved.Host != "" { // else this machine made it, in another mode of comments
+		if moved := m.view.Moved; moved.Host != "" && s.Seq >= moved.Seq { // else it was made in another mode of comments
 			text := withMarker(markdown.Finish(m.o.Redactor, comment.Overtaken), s.marker(m.view.Identity.Public))
 			err := m.o.Server.Comments.Edit(ctx, m.o.Repo, s.ID, text)
 			if err != nil && !transport.IsNotFound(err) && !transport.HasCode(err, transport.CodeLocked) {

@@ -196,3 +196,21 @@ func TestEarlierCommentsAreLookedForUntilTheyAreFound(t *testing.T) {
 		t.Errorf("%d status comments", n)
 	}
 }
+
+// A host that makes fewer comments than the one before it leaves those alone that its records hold.
+func TestACommentOfAnotherModeStays(t *testing.T) {
+	st := newStage(t)
+	st.play(`10:06 1 phase_entered {"phase":"reviewing","kind":"review"}`)
+	m := st.mirror(st.options())
+	st.finish(m)
+	st.round("30", "pass", "review_passed")
+	next := st.saved()
+	st.finish(m)
+	want := st.written(ghsync.KindVerdict)
+
+	next.play(moved, `10:50 1 done {"outcome":"done"}`)
+	next.finish(next.continued(func(o *mirror.Options) { o.Mode = mirror.Quiet }))
+	if got := next.written(ghsync.KindVerdict); len(want) != 1 || !slices.Equal(got, want) {
+		t.Errorf("verdicts:\n%q\nbefore:\n%q", got, want)
+	}
+}

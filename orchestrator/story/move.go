@@ -12,11 +12,12 @@ type Move struct {
 	Host    string
 	Work    time.Time // of the checkpoint it continues from
 	LeftOut int       // files that did not come along
+	Seq     int       // of the record that says so
 }
 
 func (m *Move) fold(e orchestrator.Event) {
 	if d, ok := e.Data.(orchestrator.MovedRecord); ok {
-		*m = Move{d.FromHost, e.TS.Add(-time.Duration(d.Age) * time.Second), len(d.LeftOut)}
+		*m = Move{d.FromHost, e.TS.Add(-time.Duration(d.Age) * time.Second), len(d.LeftOut), e.Seq}
 	}
 }
 
