@@ -66,7 +66,7 @@ func TestAgentsWriteToOneAnother(t *testing.T) {
 	if res := r.expect(exit.Done, "msg", "send", "--to", "page", "--type", "update", "--headline", "the title is Shop", "--body", "So."); !strings.Contains(res.err+res.out, "msg send: done") {
 		t.Errorf("a message to page: %s%s", res.err, res.out)
 	}
-	<-b.ended
+	b.over()
 	if code := b.cmd.ProcessState.ExitCode(); code != exit.Done {
 		t.Fatalf("exit code %d: %s", code, b.out.String())
 	}

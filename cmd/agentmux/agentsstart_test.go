@@ -313,7 +313,7 @@ func TestProtocolM6ASecondStart(t *testing.T) {
 	attached := r.pane([]string{"/bin/sh", "-c", `"$@"; echo "ended with $?"; sleep 1000`, "sh", r.own(), "attach", "shop"})
 	attached.shows("build/words (script)")
 	r.expect(exit.Done, "agents", "done", "words")
-	<-b.ended
+	b.over()
 	if code := b.cmd.ProcessState.ExitCode(); code != exit.Done {
 		t.Fatalf("exit code %d: %s", code, b.out.String())
 	}

@@ -140,7 +140,7 @@ func TestGitHub36ACommandThatClaimsTooLateBeginsNothing(t *testing.T) {
 	repo.Label(1, "agentmux:done", rigBot)
 	repo.Unlabel(1, "agentmux", rigBot)
 	close(claimed)
-	<-host.ended
+	host.over()
 	e := r.session()
 	if code := host.cmd.ProcessState.ExitCode(); code != 4 || e.State.OutcomeReason != orchestrator.ReasonClaimLost || r.recorded(e, orchestrator.EvAgentStarted, "") {
 		t.Errorf("exit %d, %s for %s\n%s", code, e.State.Outcome, e.State.OutcomeReason, host.out.String())

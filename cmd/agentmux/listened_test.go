@@ -58,7 +58,7 @@ func TestGitHub54ACommandHearsTheCommentsOfItsIssue(t *testing.T) {
 	r.atWork("coder")
 	say := r.github.Repo(rigRepo).Comment(1, "/agentmux say coder keep the old flag", rigOwner)
 	r.commented("/agentmux stop", "eyes +1")
-	<-host.ended
+	host.over()
 	if code := host.cmd.ProcessState.ExitCode(); code != 130 {
 		t.Errorf("exit %d\n%s", code, host.out.String())
 	}
@@ -91,7 +91,7 @@ func TestGitHub82ACommandReadsTheCommentsOnceMore(t *testing.T) {
 	id := r.github.Repo(rigRepo).Comment(1, "/agentmux changes say three", rigOwner)
 	r.github.Heal()
 	r.asked.Add(1) // a further round
-	<-host.ended
+	host.over()
 	if code := host.cmd.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("exit %d\n%s", code, host.out.String())
 	}

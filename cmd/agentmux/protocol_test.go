@@ -64,12 +64,18 @@ func (b *background) exit(sig syscall.Signal) int {
 	if err := b.cmd.Process.Signal(sig); err != nil {
 		b.r.t.Fatal(err)
 	}
+	b.over()
+	return b.cmd.ProcessState.ExitCode()
+}
+
+// over waits for the end of the command.
+func (b *background) over() {
+	b.r.t.Helper()
 	select {
 	case <-b.ended:
 	case <-time.After(runLimit):
-		b.r.t.Fatal("the command does not end")
+		b.r.t.Fatalf("the command does not end:\n%s", b.out.String())
 	}
-	return b.cmd.ProcessState.ExitCode()
 }
 
 // atWork waits until an agent of a role is at work in the only session.
