@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -109,19 +110,21 @@ func TestDoctorSeesTheShellOfAStep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := func(script string) string {
+	run := func(script string) (said, all string) {
 		file := filepath.Join(r.dir, "step.sh")
 		r.write(file, script)
 		cmd := exec.Command("bash", file)
 		cmd.Dir, cmd.Env = r.dir, append(slices.Clone(r.env), "AGENTMUX="+own)
-		out, _ := cmd.CombinedOutput()
-		return string(out)
+		var out, log strings.Builder
+		cmd.Stdout, cmd.Stderr = io.MultiWriter(&out, &log), &log // that GitHub is waited for is on the other stream
+		_ = cmd.Run()
+		return out.String(), log.String()
 	}
 	for script, state := range map[string]string{
 		"\"$AGENTMUX\" doctor --actions --json\ntrue\n": doctor.Warning,
 		"exec \"$AGENTMUX\" doctor --actions --json\n":  doctor.OK,
 	} {
-		out := run(script)
+		out, _ := run(script)
 		var list []doctor.Probe
 		if err := json.Unmarshal([]byte(out), &list); err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -130,7 +133,7 @@ func TestDoctorSeesTheShellOfAStep(t *testing.T) {
 		says(t, list[i:i+1], state)
 	}
 	r.setEnv("GITHUB_EVENT_PATH", "\n::error::said by others\n")
-	out := run("exec \"$AGENTMUX\" doctor --actions\n")
+	_, out := run("exec \"$AGENTMUX\" doctor --actions\n")
 	if got := runlog.Commands(out); len(got) > 0 || !strings.Contains(out, "said by others") {
 		t.Errorf("heard %q in\n%s", got, out)
 	}
