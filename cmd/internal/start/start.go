@@ -131,17 +131,17 @@ func (p *planned) give(ctx context.Context, a *site.Finder, s *site.Site, sess *
 	return hosting.Join(ctx, a, s, sess.Dir)
 }
 
-// tellUnbegun says what there is of a session that no host has committed anything of, such as
-// after an interrupt: nothing else would tell of it.
+// tellUnbegun says what there is of a session whose start was cut short, such as by an interrupt: nothing
+// else would tell of it.
 func tellUnbegun(a *site.Finder, sess *session.Session, err error) {
-	state, unread := sess.ReadState()
-	if unread != nil || state.Seq > session.FirstSeq {
+	name := sess.Name()
+	if errors.Is(err, hosting.ErrLeft) {
+		a.Say("the host of %s was started and goes on: agentmux attach %s watches it, agentmux stop %s ends it", name, name, name)
 		return
 	}
-	name := sess.Name()
+	state, unread := sess.ReadState()
 	switch {
-	case errors.Is(err, hosting.ErrLeft):
-		a.Say("the host of %s was started and goes on: agentmux attach %s watches it, agentmux stop %s ends it", name, name, name)
+	case unread != nil || state.Seq > session.FirstSeq: // a host has begun
 	case state.Kind == orchestrator.KindAgents:
 		a.Say("%s was made, and nothing of it runs: agentmux agents start continues it, agentmux agents cleanup %s ends it", name, name)
 	default:
