@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session/register"
 )
 
 // TestTwoSessionsOfTheSameWordsHaveABranchEach has both prepared before either has made its
@@ -106,5 +107,54 @@ func TestAStartSaysWhatIsInTheWayOfItsBranch(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "agentmux/greet cannot be made beside the branch agentmux") {
 		t.Errorf("prepared: %v", err)
+	}
+}
+
+// A start that fails gives back at once what it had reserved, so that the next one can have it.
+func TestAFailedStartReservesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	p, err := r.host.Project(t.Context(), r.project, r.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, err := p.Base(t.Context(), r.config, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg := register.Open(r.host.StateHome)
+	const other = "0123456789abcdef"
+	if ok, err := reg.Reserve(p.Store.Dir(), "feature/b", other); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	spec := host.PrepareSpec{
+		Project: p, Config: r.config, Files: os.DirFS(r.project), Source: "working tree", Base: base, Name: "pair",
+		Agents: []byte("session: pair\nagents:\n  - {name: a, branch: feature/a, task: t}\n  - {name: b, branch: feature/b, task: t}\n"),
+	}
+	if _, err := r.host.Prepare(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "feature/b was taken by another session") {
+		t.Fatalf("the start: %v", err)
+	}
+	if id := reg.Holder(p.Store.Dir(), "feature/a"); id != "" {
+		t.Errorf("feature/a is reserved for %s, which was not made", id)
+	}
+	if id := reg.Holder(p.Store.Dir(), "feature/b"); id != other {
+		t.Errorf("feature/b is reserved for %q", id)
+	}
+	if err := reg.GiveBack(other); err != nil {
+		t.Fatal(err)
+	}
+	sess, err := r.host.Prepare(t.Context(), spec)
+	if err != nil {
+		t.Fatalf("the next start: %v", err)
+	}
+	if err := sess.Close(); err != nil {
+		t.Fatal(err)
+	}
+	made := r.state(sess.Dir).Identity
+	if err := reg.GiveBack(made); err != nil {
+		t.Fatal(err)
+	}
+	if id := reg.Holder(p.Store.Dir(), "feature/a"); id != made {
+		t.Errorf("feature/a of a session that was made is reserved for %q", id)
 	}
 }

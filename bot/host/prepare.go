@@ -106,7 +106,12 @@ func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session,
 	create := session.CreateSpec{
 		Project: cmp.Or(spec.dir, spec.Root()), Now: h.Now(), Name: spec.Name, Source: spec.Title, Request: spec.Request,
 		Definition: data, Agents: spec.Agents, BranchPrefix: spec.Config.GitHub.BranchPrefix, State: h.firstState(spec, def), Files: files,
-		Branch: func(branch, identity string) (bool, error) { return h.freeBranch(ctx, spec, branch, identity) }, Unless: spec.Unless,
+		Unless: spec.Unless,
+	}
+	var tried []string // identities, for which something may be reserved
+	create.Branch = func(branch, identity string) (bool, error) {
+		tried = append(tried, identity)
+		return h.freeBranch(ctx, spec, branch, identity)
 	}
 	create.State.Team = roster.Progress(spec.Base.SHA, spec.Tips, blobs)
 	if spec.dir == "" {
@@ -121,7 +126,11 @@ func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session,
 	if err := h.exclude(ctx, create.Project, spec.Project); err != nil {
 		return nil, err
 	}
-	return session.Create(create)
+	sess, err := session.Create(create)
+	if err := h.register().GiveBack(tried...); err != nil {
+		h.Log.Warn("the branches of a session that was not made are reserved for a minute", "err", err)
+	}
+	return sess, err
 }
 
 // definitionOf returns the definition of a session to be made, and the bytes that it keeps of a

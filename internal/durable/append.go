@@ -18,6 +18,10 @@ import (
 // Nothing was written; trying again later is right.
 var ErrBusy = errors.New("busy, try again")
 
+// ErrStays says that appended lines were not brought to disk and were not cut off either: others wrote
+// behind them. A reader takes them, unless a power loss takes them first.
+var ErrStays = errors.New("what was appended stays in the file, but may not be on disk")
+
 // appendWait is how long Append waits for other writers.
 const appendWait = 10 * time.Second
 
@@ -52,7 +56,7 @@ func (t Tail) Since(offset int64) ([]byte, error) {
 // Others write on while the lines are brought to disk, so those who write at once
 // wait together. When Append returns nil the lines are on disk, and so is what check
 // found there; without lines, too. When writing or syncing fails, what was appended is
-// cut off again, unless others wrote behind it, and the error returned, so a caller
+// cut off again, unless others wrote behind it (ErrStays), and the error returned, so a caller
 // must not treat the lines as accepted.
 func Append(path string, check func(tail Tail) ([]byte, error)) error {
 	return Disk{}.Append(path, check)
@@ -121,15 +125,33 @@ func cutOff(f File, size, written int64) error {
 	deadline := time.NewTimer(appendWait)
 	defer deadline.Stop()
 	err := waitFor(deadline.C, func() (bool, error) { return tryFlock(f, syscall.LOCK_EX) })
-	if err != nil || written == 0 {
+	if written == 0 {
 		return err
+	}
+	if err != nil {
+		return errors.Join(ErrStays, bare(err))
 	}
 	defer func() { _ = f.Flock(syscall.LOCK_UN) }()
 	info, err := f.Stat()
-	if err != nil || info.Size() != size+written {
-		return err
+	if err == nil && info.Size() != size+written {
+		return ErrStays
 	}
-	return f.Truncate(size)
+	if err == nil {
+		err = f.Truncate(size)
+	}
+	if err != nil {
+		return errors.Join(ErrStays, err)
+	}
+	return nil
+}
+
+// bare returns why a file could not be locked as an error that is not ErrBusy: that would say that
+// nothing was written.
+func bare(err error) error {
+	if errors.Is(err, ErrBusy) {
+		return errors.New("other writers hold the file")
+	}
+	return err
 }
 
 // healTail ends a torn last line and returns the size of the file.

@@ -1,6 +1,7 @@
 package durable_test
 
 import (
+	"errors"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -49,7 +50,7 @@ func TestOthersAppendWhileOneWaitsForTheDisk(t *testing.T) {
 			t.Errorf("another writer: %v", err)
 		}
 		close(slow.done)
-		if err := <-failed; (err != nil) != (failure != nil) {
+		if err := <-failed; (err != nil) != (failure != nil) || errors.Is(err, durable.ErrStays) != (failure != nil) {
 			t.Errorf("the first writer: %v, the disk says %v", err, failure)
 		}
 		if got, _ := content(t, path); got != "one\ntwo\n" {

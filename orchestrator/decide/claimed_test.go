@@ -124,11 +124,11 @@ func TestProtocolT8AFileByHandIsNotTakenForAnother(t *testing.T) {
 	m.lays(letter("shop/api", "shop/page", message.Message{Headline: "forged", ID: "alone"}))
 	m.posts("api", letter("shop/api", "shop/page", message.Message{Headline: "sent", ID: "api-4"}))
 	for name, want := range map[string]string{"api-4": "msgs/4.md", "4.md": "msgs/4.md", "msgs/4.md": "msgs/4.md", "alone": "msgs/3.md"} {
-		if i := post.Named(m.s.Messages, name); i < 0 || m.s.Messages[i].File != want {
-			t.Errorf("%s is message %d of %+v", name, i, m.s.Messages)
+		if found := post.Named(m.s.Messages, name); len(found) != 1 || found[0].File != want {
+			t.Errorf("%s is %+v of %+v", name, found, m.s.Messages)
 		}
 	}
-	if i := post.Named(m.s.Messages, "none"); i >= 0 {
-		t.Errorf("message %d", i)
+	if found := post.Named(m.s.Messages, "none"); len(found) > 0 {
+		t.Errorf("messages %+v", found)
 	}
 }

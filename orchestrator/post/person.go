@@ -3,6 +3,7 @@ package post
 import (
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/workflows/message"
@@ -55,10 +56,10 @@ func FromPerson(o *Office, p orchestrator.Payload, l *message.Letter) (refused s
 
 // Ack takes the word of the person that a message was read, or says why not.
 func Ack(o *Office, name string) (refused string) {
-	m := named(o.State, name)
+	m, refused := named(o.State, name)
 	switch {
 	case m == nil:
-		return noMessage(name)
+		return refused
 	case m.State != orchestrator.MessageQueued && m.State != orchestrator.MessageDelivered:
 		return path.Base(m.File) + " is " + m.State
 	}
@@ -69,10 +70,10 @@ func Ack(o *Office, name string) (refused string) {
 // Retry queues a message again that did not reach its reader, or says why not. What was rejected is
 // not a message that could be delivered.
 func Retry(o *Office, name string) (refused string) {
-	m := named(o.State, name)
+	m, refused := named(o.State, name)
 	switch {
 	case m == nil:
-		return noMessage(name)
+		return refused
 	case m.State == orchestrator.MessageFailed && m.DeliveredAt.IsZero() && m.Attempts == 0:
 		return path.Base(m.File) + " was rejected: " + string(m.Reason) + "; its writer has to send another one"
 	case m.State != orchestrator.MessageFailed && m.State != orchestrator.MessageExpired && m.State != orchestrator.MessageOrphan:
@@ -85,26 +86,56 @@ func Retry(o *Office, name string) (refused string) {
 	return ""
 }
 
-// named returns the message in the state that has this file or this msg-id, or nil.
-func named(s *orchestrator.State, name string) *orchestrator.Message {
-	i := Named(s.Messages, name)
-	if i < 0 {
-		return nil
+// named returns the message in the state that has this file or this msg-id, or says why there is not one.
+func named(s *orchestrator.State, name string) (m *orchestrator.Message, refused string) {
+	found := Named(s.Messages, name)
+	switch len(found) {
+	case 0:
+		return nil, noMessage(name)
+	case 1:
+		i := slices.IndexFunc(s.Messages, func(m orchestrator.Message) bool { return m.Seq == found[0].Seq })
+		return &s.Messages[i], ""
 	}
-	return &s.Messages[i]
+	return nil, Several(name, found)
 }
 
-// Named returns the place of the message that has this file, else of the one that has this msg-id, or -1.
-// A file by hand may have the id of any other message, which comes before it.
-func Named(list []orchestrator.Message, name string) int {
-	i := slices.IndexFunc(list, func(m orchestrator.Message) bool { return path.Base(m.File) == path.Base(name) })
-	if i < 0 {
-		i = slices.IndexFunc(list, func(m orchestrator.Message) bool { return ID(m) == name && m.By != ByHand })
+// Named returns the messages that a name may mean: the one that has this file, else those that have this msg-id.
+func Named(list []orchestrator.Message, name string) []orchestrator.Message {
+	if found := WithFile(list, name); len(found) > 0 {
+		return found
 	}
-	if i < 0 {
-		i = slices.IndexFunc(list, func(m orchestrator.Message) bool { return ID(m) == name })
+	return WithID(list, name)
+}
+
+// maxTold bounds the files that a refusal names.
+const maxTold = 5
+
+// Several says that a name may mean several messages, and names the files of the last of them.
+func Several(name string, list []orchestrator.Message) string {
+	var files []string
+	for _, m := range list[max(0, len(list)-maxTold):] {
+		files = append(files, path.Base(m.File)+" from "+Sender(m))
 	}
-	return i
+	return "several messages are called \"" + orchestrator.Truncate(name, 100) + "\"; name the file of one: " + strings.Join(files, ", ")
+}
+
+// WithFile returns the messages that have a file. Names of files are the identity of messages: there is
+// one at most.
+func WithFile(list []orchestrator.Message, name string) []orchestrator.Message {
+	return matching(list, func(m orchestrator.Message) bool { return path.Base(m.File) == path.Base(name) })
+}
+
+// WithID returns the messages that have a msg-id. A file by hand may have the id of any other message,
+// which comes before it.
+func WithID(list []orchestrator.Message, id string) []orchestrator.Message {
+	if found := matching(list, func(m orchestrator.Message) bool { return ID(m) == id && m.By != ByHand }); len(found) > 0 {
+		return found
+	}
+	return matching(list, func(m orchestrator.Message) bool { return ID(m) == id })
+}
+
+func matching(list []orchestrator.Message, means func(orchestrator.Message) bool) []orchestrator.Message {
+	return slices.DeleteFunc(slices.Clone(list), func(m orchestrator.Message) bool { return !means(m) })
 }
 
 func noMessage(name string) string {

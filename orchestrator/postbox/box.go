@@ -40,7 +40,8 @@ type Name func(id string) (file, sum string, err error)
 // Post makes the file of a message that list adds to a list. What takes time is done before and after
 // list, which holds a lock: the text is on disk when list is called, and the name of the file when Post
 // returns. list calls name at most once, with the id of m unless that is known to be of another message.
-// A message that list fails to add has no file.
+// A message that list fails to add has no file, unless its error is durable.ErrStays: who reads the list
+// may read the file, too.
 func (b Box) Post(m message.Message, at time.Time, list func(name Name) error) error {
 	d := draft{box: b, at: at}
 	err := d.write(m)
@@ -55,10 +56,10 @@ func (b Box) Post(m message.Message, at time.Time, list func(name Name) error) e
 	if err = errors.Join(err, d.file.Close()); file == "" {
 		return err
 	}
-	if err == nil {
-		err = b.Disk.SyncDir(b.Dir)
+	if err == nil || errors.Is(err, durable.ErrStays) {
+		err = errors.Join(err, b.Disk.SyncDir(b.Dir))
 	}
-	if err != nil { // without its file the line has no effect
+	if err != nil && !errors.Is(err, durable.ErrStays) { // without its file the line has no effect
 		err = errors.Join(err, b.Disk.Remove(filepath.Join(b.Dir, file)))
 	}
 	return err

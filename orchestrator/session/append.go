@@ -85,7 +85,8 @@ func (t Tail) since(offset int64) ([]Written, error) {
 // Append adds one line to file, ToolEvents, Commands or MessageIndex. compose decides under the
 // file's lock what to write; with a nil line or an error nothing is written and
 // the error is returned. When Append returns nil the line is on disk. The error is
-// ErrBusy if other writers held the file for too long.
+// ErrBusy if other writers held the file for too long, and ErrStays if the line may be taken although it
+// is not known to be on disk.
 func (s *Session) Append(file string, now time.Time, compose func(Tail) (*NewLine, error)) error {
 	return s.AppendSeen(file, now, nil, compose)
 }

@@ -50,6 +50,9 @@ type CreateSpec struct {
 	Disk durable.Disk // what the session is written through; zero = the disk of this machine
 }
 
+// FirstSeq is the Seq of a state that Create made, until a host commits to it.
+const FirstSeq = 2
+
 // turnWait is how long a Create waits for others that make their sessions. It covers
 // their questions to the server.
 const turnWait = time.Minute
@@ -290,7 +293,7 @@ func newState(final string, spec CreateSpec) (*orchestrator.State, *workflows.De
 	if st.Integrated.Commit == "" {
 		st.Integrated.Commit = st.BaseSHA
 	}
-	st.Visit, st.Seq = 1, 2
+	st.Visit, st.Seq = 1, FirstSeq
 	st.Phase = decide.FirstPhase(def, st)
 	return st, def, nil
 }

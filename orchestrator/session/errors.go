@@ -18,6 +18,9 @@ var ErrBlankRequest = errors.New("the request is blank: say what should be done"
 // ErrBusy says that other writers held a file for too long; nothing was written.
 var ErrBusy = durable.ErrBusy
 
+// ErrStays says that a line was not brought to disk, and stays in its file nevertheless: the host may take it.
+var ErrStays = durable.ErrStays
+
 // errNotRegular says that something else than a file has a file's name.
 var errNotRegular = errors.New("is not a regular file")
 

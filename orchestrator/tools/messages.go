@@ -118,19 +118,16 @@ func (c *call) readMessage(st *orchestrator.State) Answer {
 		return *c.invalid(st, c.problems)
 	}
 	name := path.Base(c.payload.File)
-	meant := func(m orchestrator.Message) bool { return path.Base(m.File) == name || post.ID(m) == c.payload.File }
-	found := post.Of(c.def, st.Messages, c.who.key())
-	i := post.Named(found, c.payload.File)
-	if i < 0 { // the log is long after many messages
-		found = c.ended(st, 1, meant)
-		i = len(found) - 1
-	}
-	if i < 0 {
+	found := c.named(st, c.payload.File)
+	if len(found) != 1 {
 		a := refused("there is no message %s for you; msg_list shows yours", name)
+		if len(found) > 1 {
+			a = refused("%s", post.Several(name, found))
+		}
 		a.Phase = st.Phase
 		return a
 	}
-	m := found[i]
+	m := found[0]
 	file, err := c.s.CheckArtifact(m.File, duty.ArtifactText)
 	if err != nil || file.Data == nil {
 		problem := strings.Join(file.Artifact.Problems, "; ")
@@ -154,6 +151,36 @@ func (c *call) readMessage(st *orchestrator.State) Answer {
 		}
 	}
 	return Answer{OK: true, Phase: st.Phase, Warnings: c.warnings, Text: string(file.Data)}
+}
+
+// named returns the messages to the caller that a name may mean: the one with this file, else those with
+// this msg-id. Those in the state come before those that have left it: the log is long after many messages.
+func (c *call) named(st *orchestrator.State, name string) []orchestrator.Message {
+	list := post.Of(c.def, st.Messages, c.who.key())
+	if found := post.WithFile(list, name); len(found) > 0 {
+		return found
+	}
+	if strings.HasSuffix(name, ".md") {
+		file := func(m orchestrator.Message) bool { return path.Base(m.File) == path.Base(name) }
+		if found := c.ended(st, 1, file); len(found) > 0 {
+			return found
+		}
+	}
+	if found := post.WithID(list, name); len(found) > 0 {
+		return found
+	}
+	found := c.ended(st, -1, func(m orchestrator.Message) bool { return post.ID(m) == name })
+	last := map[int]int{} // one that ended twice counts as it ended last
+	for i, m := range found {
+		last[m.Seq] = i
+	}
+	var each []orchestrator.Message
+	for i, m := range found {
+		if last[m.Seq] == i {
+			each = append(each, m)
+		}
+	}
+	return post.WithID(each, name)
 }
 
 func (c *call) acknowledge(st *orchestrator.State) error {

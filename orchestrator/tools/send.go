@@ -56,6 +56,12 @@ func (c *call) sendMessage(st *orchestrator.State) Answer {
 	if err == nil {
 		return answer
 	}
+	if errors.Is(err, session.ErrStays) {
+		return Answer{
+			Phase: c.seen.Phase, Errors: []string{err.Error()},
+			Text: "not known to be sent: " + err.Error() + "; the session takes it if " + session.MessageIndex + " names " + c.payload.File + ": look there before you send it again",
+		}
+	}
 	if errors.Is(err, session.ErrBusy) {
 		return Answer{Text: "busy: other writers hold the file, nothing was sent; call msg_send again", Errors: []string{"busy"}}
 	}

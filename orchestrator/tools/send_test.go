@@ -3,6 +3,7 @@ package tools_test
 import (
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -323,5 +324,58 @@ func TestMessagesSentAtOnceHaveIDsOfTheirOwn(t *testing.T) {
 	}
 	if len(ids) != 24 {
 		t.Errorf("%d of 24 messages: %v", len(ids), ids)
+	}
+}
+
+// laid puts a file by hand among the messages, and its line.
+func (r *rig) laid(name, text string) {
+	r.Helper()
+	if err := os.WriteFile(r.s.Path(session.MessagesDir, name), []byte(text), 0o600); err != nil {
+		r.Fatal(err)
+	}
+	err := r.s.Append(session.MessageIndex, r.now, func(session.Tail) (*session.NewLine, error) {
+		sum := postbox.Read(r.s.Path(session.MessagesDir), name, nil).SHA256
+		return &session.NewLine{Tool: "msg_send", Payload: orchestrator.Payload{File: "msgs/" + name, SHA256: sum}}, nil
+	})
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+// A name that several messages have is refused with their files, and a file is never taken for that of a
+// message that has its name for an id, wherever the two are.
+func TestAMessageIsReadByANameThatIsItsOwn(t *testing.T) {
+	r := startTeam(t)
+	api, page := r.agent("build", "api"), r.agent("build", "page")
+	r.ok(r.call(page, "msg_send", about("api", "update", "the true one")), "sent: ")
+	r.messages()
+	file := path.Base(r.st.Messages[0].File)
+	read := func(name string) string {
+		a := r.call(api, "msg_read", map[string]any{"file": name})
+		r.host()
+		return a.Text
+	}
+	forged := "---\nto: shop/api\nfrom: shop/page\ntype: update\nheadline: forged\nmsg-id: %s\n---\n"
+	for range 2 { // while the message is in the state, and after it has left it
+		if text := read(file); !strings.Contains(text, "the true one") {
+			t.Errorf("%s is %s", file, text)
+		}
+		for n := range 25 {
+			r.laid(fmt.Sprintf("hand-%d-%d.md", len(r.st.Messages), n), fmt.Sprintf(forged, file))
+		}
+		r.messages()
+		for _, m := range r.st.Messages {
+			read(m.File)
+		}
+	}
+	r.laid("one.md", fmt.Sprintf(forged, "twin"))
+	r.laid("two.md", fmt.Sprintf(forged, "twin"))
+	r.messages()
+	want := `several messages are called "twin"; name the file of one: one.md from shop/page (claimed, not proven), two.md from shop/page (claimed, not proven)`
+	if text := read("twin"); !strings.Contains(text, want) {
+		t.Errorf("the answer is %s", text)
+	}
+	if text := read("two.md"); !strings.Contains(text, "forged") {
+		t.Errorf("the answer is %s", text)
 	}
 }

@@ -42,6 +42,8 @@ type Caller struct {
 
 	Now  func() time.Time // nil = time.Now
 	Wait time.Duration    // for the session's answer to a submission; 0 = duty.AnswerTime
+
+	open func(dir string) (*session.Session, error) // nil = session.Open, on the disk of this machine
 }
 
 func (c Caller) key() orchestrator.AgentKey { return orchestrator.KeyOf(c.Role, c.Task) }
@@ -117,6 +119,11 @@ func (c *call) run(ctx context.Context) Answer {
 		return written, err
 	})
 	switch {
+	case errors.Is(err, session.ErrStays):
+		return Answer{
+			Phase: st.Phase, Errors: []string{err.Error()},
+			Text: "not known to be recorded: " + err.Error() + "; the session may take it. Call " + c.tool.Name + " again if nothing comes of it",
+		}
 	case errors.Is(err, session.ErrBusy):
 		return Answer{Phase: st.Phase, Text: "busy: other writers hold the file, nothing was recorded; call " + c.tool.Name + " again", Errors: []string{"busy"}}
 	case errors.Is(err, session.ErrTooLong):
@@ -139,7 +146,11 @@ func (c *call) open() (*orchestrator.State, error) {
 }
 
 func (c *call) openDir() (err error) {
-	if c.s, err = session.Open(c.who.Dir); err == nil {
+	open := c.who.open
+	if open == nil {
+		open = session.Open
+	}
+	if c.s, err = open(c.who.Dir); err == nil {
 		c.def, err = c.s.Definition()
 	}
 	return err

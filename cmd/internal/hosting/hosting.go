@@ -8,6 +8,7 @@ package hosting
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -144,7 +145,11 @@ func readSession(sess *session.Session, backup bool) (*orchestrator.State, error
 	return sess.ReadState()
 }
 
-// Detach starts a host in a session of its own and waits for its first commit.
+// ErrLeft says that a host was started and goes on, although nobody waits for its first commit any more.
+var ErrLeft = errors.New("the host was started and goes on")
+
+// Detach starts a host in a session of its own and waits for its first commit. A context that ends
+// while it waits is ErrLeft; one that has ended before starts no host.
 func Detach(ctx context.Context, a *site.Finder, s *site.Site, dir string, args ...string) error {
 	own, err := site.Self()
 	if err != nil {
@@ -169,6 +174,9 @@ func Detach(ctx context.Context, a *site.Finder, s *site.Site, dir string, args 
 	}
 	handed, err := s.Hand(ctx)
 	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	cmd, err := startDetached(own, argv, sess.Path(session.HostLog), handed)
@@ -214,7 +222,7 @@ func awaitHost(ctx context.Context, a *site.Finder, sess *session.Session, seq i
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return fmt.Errorf("%w: %w", ErrLeft, ctx.Err())
 		case <-tick.C:
 		case <-ended:
 			if s, err := sess.ReadState(); err == nil && s.Seq > seq {

@@ -5,6 +5,7 @@ package start
 
 import (
 	"context"
+	"errors"
 	"os"
 
 	"github.com/agentmux/agentmux/bot/host"
@@ -13,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/hosting"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/crash"
+	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -101,6 +103,18 @@ func (p *planned) run(ctx context.Context, a *site.Finder, s *site.Site, f *Opti
 	}
 	crash.Point("release new session", "")
 	a.Say("session %s (config: %s, sandbox: none)", sess.Name(), p.spec.Source)
+	if err := p.give(ctx, a, s, sess, f); err != nil {
+		tellUnbegun(a, sess, err)
+		return err
+	}
+	return nil
+}
+
+// give gives the session to a host, in this process or detached.
+func (p *planned) give(ctx context.Context, a *site.Finder, s *site.Site, sess *session.Session, f *Options) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if !p.spec.Interactive {
 		if err := s.Log.Keep(sess.Path(session.HostLog)); err != nil {
 			return err
@@ -115,6 +129,24 @@ func (p *planned) run(ctx context.Context, a *site.Finder, s *site.Site, f *Opti
 		return hosting.WaitEnd(ctx, a, sess)
 	}
 	return hosting.Join(ctx, a, s, sess.Dir)
+}
+
+// tellUnbegun says what there is of a session whose start was cut short, such as by an interrupt: nothing
+// else would tell of it.
+func tellUnbegun(a *site.Finder, sess *session.Session, err error) {
+	name := sess.Name()
+	if errors.Is(err, hosting.ErrLeft) {
+		a.Say("the host of %s was started and goes on: agentmux attach %s watches it, agentmux stop %s ends it", name, name, name)
+		return
+	}
+	state, unread := sess.ReadState()
+	switch {
+	case unread != nil || state.Seq > session.FirstSeq: // a host has begun
+	case state.Kind == orchestrator.KindAgents:
+		a.Say("%s was made, and nothing of it runs: agentmux agents start continues it, agentmux agents cleanup %s ends it", name, name)
+	default:
+		a.Say("%s was made, and nothing of it runs: agentmux resume %s continues it", name, name)
+	}
 }
 
 // useAccount replaces the host by one without GitHub if nothing can be written there.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/durable"
@@ -27,7 +28,7 @@ type reservation struct {
 const turnWait = time.Minute
 
 // reservedAtLeast is how long a reservation counts whose session is not there: it may be about
-// to be made.
+// to be made. A start that fails gives back its own at once; this is for one that was killed.
 const reservedAtLeast = time.Minute
 
 // Reserve keeps a branch of a repository for the session with an identity, and reports whether
@@ -88,12 +89,51 @@ func (r Register) holds(file, id string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
+// GiveBack forgets the sessions that were to be made and were not, and frees what they had reserved. One
+// that is there keeps everything.
+func (r Register) GiveBack(ids ...string) error {
+	var failed error
+	for _, id := range slices.Compact(ids) {
+		made, err := r.made(id)
+		if err == nil && !made {
+			err = r.Remove(id)
+		}
+		failed = errors.Join(failed, err)
+	}
+	return failed
+}
+
+// made reports whether the session with an identity is where it was noted, or may be.
+func (r Register) made(id string) (bool, error) {
+	note, err := r.Read(id)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return false, err
+	}
+	there, err := session.Open(note.Path)
+	if err != nil {
+		return false, nil //nolint:nilerr // there is no session
+	}
+	s, err := there.ReadState()
+	return err != nil || s.Identity == id, nil //nolint:nilerr // what cannot be read may be it
+}
+
 // release gives back what a session that is removed had reserved.
 func (r Register) release(id string) error {
 	found, err := os.ReadDir(r.branches())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if err != nil {
+		return err
+	}
+	turn, err := durable.LockWithin(filepath.Join(r.branches(), ".lock"), "", turnWait)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = turn.Close() }() // ends with the process at the latest
 	for _, e := range found {
 		var there reservation
 		file := filepath.Join(r.branches(), e.Name())

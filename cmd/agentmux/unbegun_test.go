@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/engine"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// interrupter is the terminal of a person who interrupts the command once it says a word.
+type interrupter struct {
+	bytes.Buffer
+	at     string
+	cancel context.CancelCauseFunc
+}
+
+func (i *interrupter) Write(p []byte) (int, error) {
+	n, err := i.Buffer.Write(p)
+	if strings.Contains(i.String(), i.at) {
+		i.cancel(engine.Signal{Name: "interrupt"})
+	}
+	return n, err
+}
+
+// interruptedAt runs a command that is interrupted when it has said at, and returns what it said.
+func (s *shopper) interruptedAt(at string, args ...string) string {
+	s.t.Helper()
+	ctx, cancel := context.WithCancelCause(s.t.Context())
+	defer cancel(nil)
+	out := &interrupter{at: at, cancel: cancel}
+	if code := run(ctx, append([]string{"--project", s.clone}, args...), console.Streams{In: &typist{types("n\n")}, Out: out, Err: out, Terminal: true}); code != exit.Canceled {
+		s.t.Fatalf("exit %d, want %d\n%s", code, exit.Canceled, out)
+	}
+	return out.String()
+}
+
+// cleansUp ends a run that no host runs as the interrupted command says.
+func (s *shopper) cleansUp(name string) {
+	s.t.Helper()
+	var out bytes.Buffer
+	if code := run(s.t.Context(), []string{"--project", s.clone, "agents", "cleanup", name}, console.Streams{Out: &out, Err: &out}); code != exit.Done {
+		s.t.Errorf("cleanup: exit %d\n%s", code, &out)
+	}
+	if e := s.only(); !host.Removable(e.State) {
+		s.t.Errorf("the run is in phase %s\n%s", e.State.Phase, &out)
+	}
+}
+
+// An interrupt after the session was made and before its host was started is told of: the session is
+// there, without a host, and what continues it is said. A second start continues it.
+func TestStartInterruptedBeforeTheHost(t *testing.T) {
+	for name, tt := range map[string]struct {
+		args []string
+		next func(name string) string
+	}{
+		"agents":          {[]string{"agents", "start", "--yes"}, func(name string) string { return "agentmux agents start continues it, agentmux agents cleanup " + name }},
+		"agents headless": {[]string{"agents", "start", "--yes", "--headless"}, func(name string) string { return "agentmux agents start continues it" }},
+		"run":             {[]string{"run", "add words"}, func(name string) string { return "agentmux resume " + name + " continues it" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShopper(t, teamFile)
+			s.commit()
+			out := s.interruptedAt("(config: ", tt.args...)
+			e := s.only()
+			if e.Running || e.State.Seq != session.FirstSeq {
+				t.Fatalf("a host has begun: running %v, seq %d\n%s", e.Running, e.State.Seq, out)
+			}
+			if want := e.Name + " was made, and nothing of it runs: " + tt.next(e.Name); !strings.Contains(out, want) {
+				t.Errorf("it does not say %q:\n%s", want, out)
+			}
+			if e.State.Kind == orchestrator.KindAgents {
+				s.cleansUp(e.Name)
+			}
+		})
+	}
+}
