@@ -92,6 +92,9 @@ func (r Reviews) Read(ctx context.Context, number int) (Wanted, error) {
 		Reviews: w.All, Answers: answers,
 	}
 	ask = slices.DeleteFunc(ask, func(v ghsync.Review) bool { return f.Past.Said[follow.ReviewSource(v.ID)] })
+	if len(ask) == 0 {
+		r.Log.Info("the reviews of a pull request were taken on another machine", "pull_request", number, "session", of.Session)
+	}
 	for _, v := range ask {
 		if isCommand(v) {
 			w.Commands = append(w.Commands, v)

@@ -94,3 +94,26 @@ func TestProtocolR7AReviewIsForASessionOfAnotherMachine(t *testing.T) {
 		t.Errorf("branches %q", branches)
 	}
 }
+
+// Row R7: a bot that does not have the session leaves a review to the one that has it, and what that one did alone.
+func TestProtocolR7AReviewIsLeftToTheMachineOfItsSession(t *testing.T) {
+	t.Parallel()
+	w := newReviewed(t)
+	second := w.elsewhere(w.options("three"))
+	b := second.background("bot")
+	w.repo.Review(w.pull.Number, rigOwner, "CHANGES_REQUESTED", "Say it again.")
+	w.eventually("the review is taken", func() bool {
+		return w.says("again")
+	}, w.bot.out.String)
+	w.later.Add(300)
+	w.repo.Comment(w.pull.Number, "Nice.", rigOwner)
+	w.eventually("the other bot sees that it was taken", func() bool { return strings.Contains(b.out.String(), "were taken on another machine") }, b.out.String)
+	for _, of := range []*background{b, w.bot} {
+		if code := of.exit(syscall.SIGTERM); code != 0 {
+			t.Errorf("exit %d\n%s", code, of.out.String())
+		}
+	}
+	if n := len(second.served(rigRepo)); n != 0 || len(w.repo.Pulls()) != 1 || strings.Contains(b.out.String(), "continued from its checkpoint") {
+		t.Errorf("%d sessions, %d pull requests\n%s", n, len(w.repo.Pulls()), b.out.String())
+	}
+}
