@@ -22,6 +22,7 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/queue"
 	"github.com/agentmux/agentmux/bot/report"
+	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/document"
@@ -260,7 +261,7 @@ func (b *Bot) serve(ctx context.Context, repo ghsync.Repo, swept bool) (*reposit
 	}
 	r.swept.Store(swept)
 	if b.Issue == 0 { // a job was started by the label
-		if err := r.ensureLabel(ctx); err != nil {
+		if err := request.EnsureLabel(ctx, r.account.Client, r.name(), b.Config.Bot.Label, b.said, r.log()); err != nil {
 			return nil, err
 		}
 	}

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/ear"
 	"github.com/agentmux/agentmux/bot/follow"
+	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/bot/recall"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/command"
@@ -70,7 +73,7 @@ func (r *repository) readPull(ctx context.Context, number int) (again time.Durat
 func (r *repository) readReviews(ctx context.Context, number int) (again time.Duration, err error) {
 	defer r.bot.survive(r.log().With("pull_request", number), &err)
 	if r.sessions.ofPull(number) == nil {
-		return 0, nil
+		return r.readOthers(ctx, number)
 	}
 	reviews, err := ghsync.Intake{Client: r.account.Client}.Reviews(ctx, r.name(), number)
 	if err != nil {
@@ -83,4 +86,32 @@ func (r *repository) readReviews(ctx context.Context, number int) (again time.Du
 	}
 	r.follow.Hear(p, reviews...)
 	return r.sessions.pulls.ReadAgain(p, r.account.Client.Now(), r.bot.Once), nil
+}
+
+// readOthers is readReviews for a session that another machine had. What they ask for brings it here.
+func (r *repository) readOthers(ctx context.Context, number int) (again time.Duration, err error) {
+	w, err := recall.Reviews{
+		Pulls: &r.others, Client: r.account.Client, Repo: r.name(), Bot: r.bot.Config.Bot, Own: r.own,
+		Here:       func(of recall.Pull) bool { h := r.sessions.of(of.Issue); return h != nil && h.public() == of.Session },
+		Known:      func(source string) bool { _, known := r.journal.Command(source); return known },
+		Permission: r.permission, Claims: r.lookout, Saved: r.checkpoint, Log: r.log(),
+	}.Read(ctx, number)
+	if err != nil {
+		return 0, err
+	}
+	r.ear.HearReviews(number, w.Commands...)
+	if w.Round != 0 {
+		s, err := owner{r}.recall(ctx, ear.Subject{Issue: w.Issue, Of: w.Session}, gate.CommentTrigger(w.Round))
+		if h := r.sessions.ofPull(number); err != nil {
+			return 0, err
+		} else if h != nil && s.Holder == "" {
+			r.follow.Hear(ghsync.OpenPull{Number: number, Head: w.Head}, w.All...)
+			h.wake() // it lets go of its claim if no round follows
+			r.bot.aim()
+		}
+	}
+	if r.bot.Once {
+		return 0, nil
+	}
+	return w.Again, nil
 }

@@ -16,8 +16,11 @@ func (r *repository) found(c intake.Changes) {
 		r.met.Add(candidate.Issue, time.Time{})
 	}
 	for _, issue := range c.Issues {
-		if issue.Closed && r.isBusy(issue.Number) {
+		switch {
+		case issue.Pull == "" && issue.Closed && r.isBusy(issue.Number):
 			r.met.Add(issue.Number, time.Time{})
+		case issue.Pull != "" && !issue.Closed && r.sessions.ofPull(issue.Number) == nil:
+			r.pulls.Add(issue.Number, time.Time{}) // the list of pull requests is read for sessions that are here
 		}
 	}
 	r.ear.Hear(c.Comments...)

@@ -89,14 +89,7 @@ func (h *hosted) mayPush(ctx context.Context) (refused string, err error) {
 		return "", errors.New("the session does not say who asked for it")
 	}
 	p, err := h.repo.account.Client.CurrentPermission(ctx, h.repo.name(), h.by.Login)
-	d, may := gate.MayAsk(h.repo.bot.Config.Bot, h.by, gate.Answer{Permission: p, Err: err})
-	switch {
-	case may:
-		return "", nil
-	case d.What == gate.Later:
-		return "", &transport.RetryAfter{Wait: d.After, Scope: "permission", Err: errors.New(d.Reason)}
-	}
-	return d.Reason + ", so nothing is pushed", nil
+	return gate.MayPush(h.repo.bot.Config.Bot, h.by, gate.Answer{Permission: p, Err: err})
 }
 
 // claim is the one that the session runs under; nil if it does not run, or claims nothing.

@@ -102,14 +102,13 @@ func (r *repository) recaller() recall.Recaller {
 		Record: func(ctx context.Context, issue int) (ghsync.Record, error) {
 			return r.account.Client.Record(ctx, r.name(), issue)
 		},
-		Believes: func(ctx context.Context, c ghsync.Comment) (bool, error) {
-			if c.Author.ID == r.own.ID || !c.Author.IsPerson() {
-				return c.Author.ID == r.own.ID, nil
-			}
-			p, err := r.server.CurrentPermission(ctx, r.name(), c.Author.Login)
-			return p.Write() && p.Account.ID == c.Author.ID, err
-		},
+		Believes: recall.Believes(r.own, r.permission),
 	}
+}
+
+// permission reads what an account may do.
+func (r *repository) permission(ctx context.Context, login string) (ghsync.Permission, error) {
+	return r.server.CurrentPermission(ctx, r.name(), login)
 }
 
 // Drop takes a ticket out of the queue, or ends what a host left that is gone.

@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/intake"
 	"github.com/agentmux/agentmux/bot/journal"
+	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
@@ -65,7 +66,7 @@ func (b *Bot) searched(ctx context.Context, org string) ([]ghsync.Repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return intake.Repositories(ctx, intake.SweepOptions{Client: client, Org: org, Labels: b.requestLabels, Log: b.Log})
+	return intake.Repositories(ctx, intake.SweepOptions{Client: client, Org: org, Labels: request.Labels(b.Config.Bot.Label, b.Workflows), Log: b.Log})
 }
 
 func (b *Bot) rehearse(ctx context.Context, repo ghsync.Repo, home string, w io.Writer) error {

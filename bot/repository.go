@@ -2,7 +2,6 @@ package bot
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -28,7 +27,6 @@ import (
 	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/bot/upkeep"
 	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 // repository is one that the bot serves, with everything of it.
@@ -141,26 +139,6 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 		Saved: host.Elsewhere{Host: r.host}.Saved(r.project),
 	})
 	return r, err
-}
-
-// ensureLabel makes the request label if the repository lacks it. A bot that may not make it goes
-// on: somebody else can.
-func (r *repository) ensureLabel(ctx context.Context) error {
-	label := request.Label(r.bot.Config.Bot.Label)
-	there, err := r.account.Client.HasLabel(ctx, r.name(), label.Name)
-	if err != nil || there {
-		return err
-	}
-	made, err := r.account.Client.EnsureLabel(ctx, r.name(), label)
-	switch {
-	case made:
-		r.log().Info("the request label is made", "label", label.Name)
-	case errors.As(err, new(*transport.Terminal)):
-		r.log().Warn("the request label is not there and cannot be made", "label", label.Name, "err", r.bot.said(err), "hint",
-			fmt.Sprintf("gh label create %s --color %s --repo %s, by somebody who may; agentmux doctor --repo %s says why", label.Name, label.Color, r.name(), r.name()))
-		return nil
-	}
-	return err
 }
 
 // name is what the repository is called now.

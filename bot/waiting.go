@@ -12,6 +12,7 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/journal"
 	"github.com/agentmux/agentmux/bot/orphan"
+	"github.com/agentmux/agentmux/bot/tenure"
 	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/ghsync/mirror/comment"
@@ -35,7 +36,7 @@ type waiting struct {
 }
 
 const (
-	showPause    = 5 * time.Second // after the first failure to show a ticket, or to give its claim back; doubled up to
+	showPause    = 5 * time.Second // after the first failure to show a ticket; doubled up to
 	maxShowPause = 90 * time.Second
 	refusedPause = 30 * time.Minute // after GitHub refused for good to say how a ticket ended
 )
@@ -219,7 +220,7 @@ func (w *waiting) drop(ctx context.Context, why string) {
 		}
 	}
 	crash.Point("drop placard", "")
-	w.release(ctx)
+	tenure.Release(ctx, w.held)
 	w.remove()
 }
 
@@ -228,7 +229,7 @@ func (w *waiting) served(ctx context.Context) {
 	w.repo.bot.queue.Remove(w.Key())
 	w.repo.bot.queue.Yield(w.Key())
 	w.repo.log().Info("another host was first", "issue", w.Issue, "err", "it took the request label off before the issue was claimed here")
-	w.release(ctx)
+	tenure.Release(ctx, w.held)
 	w.remove()
 	w.repo.met.Add(w.Issue, w.repo.bot.Now().Add(tryPause)) // a server that lags behind may not have known the label yet
 }
@@ -238,18 +239,5 @@ func (w *waiting) log() *slog.Logger { return w.repo.log().With("issue", w.Issue
 func (w *waiting) remove() {
 	if err := w.repo.shelf.Remove(w.Issue); err != nil {
 		w.repo.log().Warn("ticket not removed", "issue", w.Issue, "err", err)
-	}
-}
-
-// release gives the claim back, and tries less and less often: an archived repository may refuse it for months.
-func (w *waiting) release(ctx context.Context) {
-	for pause := showPause; ; pause = min(2*pause, maxShowPause) {
-		err := w.held.Release(ctx)
-		if err == nil || errors.As(err, new(*claim.LostError)) {
-			return
-		}
-		if !transport.Wait(ctx, pause) {
-			return // the next start finds it
-		}
 	}
 }

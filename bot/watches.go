@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/intake"
+	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 )
@@ -117,7 +118,7 @@ func (b *Bot) sweep(ctx context.Context, org string) error {
 	}
 	s := intake.NewSweep(intake.SweepOptions{
 		Client: client, Org: org, Every: b.Config.Bot.SweepInterval,
-		Labels: b.requestLabels,
+		Labels: request.Labels(b.Config.Bot.Label, b.Workflows),
 		Found: func(ctx context.Context, all []intake.Candidate) error {
 			for _, c := range all {
 				r, err := b.serveSwept(ctx, ghsync.Repo{Owner: c.Owner, Name: c.Repo}, true)
@@ -149,16 +150,6 @@ func (b *Bot) sweep(ctx context.Context, org string) error {
 		b.loop(ctx, func() { s.Run(ctx) })
 	}
 	return nil
-}
-
-// requestLabels are those that a sweep searches for: the request label, with the names of the workflows
-// that come with the program.
-func (b *Bot) requestLabels() []string {
-	labels := []string{b.Config.Bot.Label}
-	for _, name := range b.Workflows {
-		labels = append(labels, b.Config.Bot.Label+":"+name)
-	}
-	return labels
 }
 
 // serveSwept is serve for a repository of an organisation. swept: a sweep finds its requests, so that

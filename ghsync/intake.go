@@ -15,8 +15,8 @@ import (
 // Intake reads what is new in repositories, for a program that watches them.
 type Intake struct{ Client *Client }
 
-// RecentIssues returns a page of issues, changed last first; pull requests are left out.
-// more tells whether there is another page. The address of a page is always the same, so an
+// RecentIssues returns a page of issues, changed last first, and of pull requests those that say to be of a session, without
+// labels: they ask for nothing. more tells whether there is another page. The address of a page is always the same, so an
 // unchanged one costs nothing. Pages count from 1.
 func (c Intake) RecentIssues(ctx context.Context, repo Repo, page int) (issues []Issue, more bool, err error) {
 	return c.issues(ctx, repo, github.IssueListByRepoOptions{State: "all", Sort: "updated", Direction: "desc"}, page)
@@ -37,8 +37,12 @@ func (c Intake) issues(ctx context.Context, repo Repo, opts github.IssueListByRe
 		return nil, false, fmt.Errorf("list issues: %w", err)
 	}
 	for _, i := range items {
-		if !i.IsPullRequest() {
-			issues = append(issues, toIssue(i))
+		of := toIssue(i)
+		if m, marked := ParseMarker(i.GetBody()); marked && i.IsPullRequest() && len(opts.Labels) == 0 {
+			of.Pull, of.Labels = m.Session, nil
+		}
+		if !i.IsPullRequest() || of.Pull != "" {
+			issues = append(issues, of)
 		}
 	}
 	return issues, continues(resp, page), nil

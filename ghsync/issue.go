@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync/transport"
@@ -21,16 +22,12 @@ type Issue struct {
 	Labels               []string
 	URL                  string
 	CreatedAt, UpdatedAt time.Time
+	Pull                 string // of a pull request in a list: the session that it says to be of
 }
 
 // HasLabel reports whether the issue has the label; GitHub's label names ignore case.
 func (i Issue) HasLabel(name string) bool {
-	for _, l := range i.Labels {
-		if SameLabel(l, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(i.Labels, func(l string) bool { return SameLabel(l, name) })
 }
 
 // Issue reads issue n. One that was transferred is read where it is now. Errors:

@@ -47,7 +47,7 @@ type Facts struct {
 func (f Facts) Objections() []Objection {
 	var all []Objection
 	for _, r := range f.standing() {
-		all = append(all, f.objection(Objection{Source: reviewSource(r.ID), At: r.SubmittedAt, Review: &r}))
+		all = append(all, f.objection(Objection{Source: ReviewSource(r.ID), At: r.SubmittedAt, Review: &r}))
 	}
 	for _, c := range f.Head.Counts() {
 		if c.Done && c.Failed {
@@ -61,8 +61,8 @@ func (f Facts) Objections() []Objection {
 	return all
 }
 
-// reviewSource names a review, as the ear names a command in its body.
-func reviewSource(id int64) string { return "review/" + strconv.FormatInt(id, 10) }
+// ReviewSource names a review, as the ear names a command in its body.
+func ReviewSource(id int64) string { return "review/" + strconv.FormatInt(id, 10) }
 
 // objection sets the time. A clock that is behind the server's would have it made in the future.
 func (f Facts) objection(o Objection) Objection {

@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"bytes"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 // Past is what became of objections to a session's pull request so far.
 type Past struct {
 	Sources map[string]bool // those that led to a round
+	Said    map[string]bool // those that any line names: also what was answered without the session
 	Rounds  int
 	Last    time.Time // when the last round was asked for
 	Stopped bool      // a person wants no more of them
@@ -37,7 +39,7 @@ func PastOf(dir string) (Past, error) {
 	if err != nil {
 		return Past{}, err
 	}
-	p, cursor := Past{Sources: map[string]bool{}}, orchestrator.Cursor{}
+	p, cursor := newPast(), orchestrator.Cursor{}
 	for more := true; more && err == nil; {
 		var lines []orchestrator.Line
 		lines, more, err = s.Lines(session.Commands, cursor, 0)
@@ -49,11 +51,25 @@ func PastOf(dir string) (Past, error) {
 	return p, err
 }
 
+// PastIn is PastOf for a commands.jsonl that is not in a directory here.
+func PastIn(commands []byte) Past {
+	p := newPast()
+	for line := range bytes.Lines(commands) {
+		p.add(session.ParseLine(bytes.TrimRight(line, "\n")))
+	}
+	return p
+}
+
+func newPast() Past { return Past{Sources: map[string]bool{}, Said: map[string]bool{}} }
+
 // add takes in one line.
 func (p *Past) add(l orchestrator.Line) {
 	said, err := l.Decode()
 	if err != nil || l.Corrupt != "" {
 		return
+	}
+	for source := range strings.SplitSeq(said.SourceID, separator) {
+		p.Said[source] = true
 	}
 	switch {
 	case said.SourceID == story.FollowUpsOver:

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 // MayAsk reports whether an account may have work done, by what the server answered about it now.
@@ -33,6 +35,18 @@ func MayAsk(bot config.Bot, who ghsync.Account, a Answer) (Decision, bool) {
 	}
 	d.Row = RowPermission
 	return d, false
+}
+
+// MayPush is MayAsk for what somebody asked for, once more before it is pushed. An error says when to ask again.
+func MayPush(bot config.Bot, who ghsync.Account, a Answer) (refused string, err error) {
+	d, may := MayAsk(bot, who, a)
+	switch {
+	case may:
+		return "", nil
+	case d.What == Later:
+		return "", &transport.RetryAfter{Wait: d.After, Scope: "permission", Err: errors.New(d.Reason)}
+	}
+	return d.Reason + ", so nothing is pushed", nil
 }
 
 // another reports whether the answer is about somebody else: the account got another login, and

@@ -46,16 +46,7 @@ type RestoreSpec struct {
 // *checkpoint.RefusedError, restore.ErrThere or *work.GoneError, or says why that could not be done.
 func (h Elsewhere) Restore(ctx context.Context, spec RestoreSpec) (dir string, err error) {
 	p := spec.Project
-	if p.Remote == nil {
-		return "", checkpoint.ErrNone
-	}
-	// The base does not come along: the checkpoint is made of what differs from it.
-	base, err := p.Base(ctx, spec.Config, "")
-	if err != nil {
-		return "", err
-	}
-	want := checkpoint.Wanted{Session: spec.Session, Issue: spec.Issue, Keeps: session.Keeps, Within: base.SHA, Of: project.IsNamed(h.GitHub, spec.Repo)}
-	f, err := checkpoint.Fetch(ctx, p.Store, *p.Remote, spec.Team.wants(want, h.Host, spec))
+	f, err := h.Fetch(ctx, spec)
 	if err != nil {
 		return "", err
 	}
@@ -97,6 +88,21 @@ func (h Elsewhere) Restore(ctx context.Context, spec RestoreSpec) (dir string, e
 		}
 		return h.register().Write(register.Note{ID: s.Identity, Secret: s.Noted, Path: dir})
 	}})
+}
+
+// Fetch fetches the checkpoint that Restore makes a session from.
+func (h Elsewhere) Fetch(ctx context.Context, spec RestoreSpec) (*checkpoint.Fetched, error) {
+	p := spec.Project
+	if p.Remote == nil {
+		return nil, checkpoint.ErrNone
+	}
+	// The base does not come along: the checkpoint is made of what differs from it.
+	base, err := p.Base(ctx, spec.Config, "")
+	if err != nil {
+		return nil, err
+	}
+	want := checkpoint.Wanted{Session: spec.Session, Issue: spec.Issue, Keeps: session.Keeps, Within: base.SHA, Of: project.IsNamed(h.GitHub, spec.Repo)}
+	return checkpoint.Fetch(ctx, p.Store, *p.Remote, spec.Team.wants(want, h.Host, spec))
 }
 
 // Saved returns what reports whether a session, by its name on the server of a project, has a checkpoint there.

@@ -1,0 +1,193 @@
+package recall
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/checkpoint"
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/follow"
+	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/feedback"
+	"github.com/agentmux/agentmux/internal/sanitize"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+const (
+	// Grace is how much longer a machine that does not have a session leaves a review to one that has it.
+	Grace = 2 * time.Minute
+	// busyPause is the time between two looks at a session that a host works on.
+	busyPause = 5 * time.Minute
+	// maxAge is how old a command may be, as for the ear. An older one is not worth a look.
+	maxAge = 24 * time.Hour
+	// maxAuthors is of how many accounts the permission is asked for at once; the newest reviews count.
+	maxAuthors = 20
+)
+
+// Reviews finds out what reviews of pull requests ask of sessions that other machines had last: commands in them, and
+// changes of the head. A machine that has the session goes first, and what it took stands in the checkpoint. It is
+// nobody's then who asked for it by a review, and it is not asked for again. All fields are set.
+type Reviews struct {
+	Pulls  *Pulls
+	Client *ghsync.Client
+	Repo   ghsync.Repo
+	Bot    config.Bot     // who may ask
+	Own    ghsync.Account // the program's
+	// Here reports whether this machine has the session of a pull request.
+	Here func(of Pull) bool
+	// Known reports whether a command was judged here, by its source.
+	Known func(source string) bool
+	// Permission reads what an account may do.
+	Permission func(ctx context.Context, login string) (ghsync.Permission, error)
+	Claims     Claims
+	// Saved fetches the checkpoint of a session, and says how pull requests are followed.
+	Saved func(ctx context.Context, of Pull) (*checkpoint.Fetched, config.Followup, error)
+	Log   *slog.Logger
+}
+
+// Wanted is what reviews of a pull request want of its session.
+type Wanted struct {
+	Pull
+	All      []ghsync.Review
+	Commands []ghsync.Review // they are to be heard now
+	Round    int64           // the newest review that wants a round now; 0: none does
+	Head     string          // of Round
+	Again    time.Duration   // when to look again; 0: when the pull request changes
+}
+
+// Read reads the reviews of a pull request, if it is of a session that another machine had.
+func (r Reviews) Read(ctx context.Context, number int) (Wanted, error) {
+	of, err := r.Pulls.Of(ctx, r.Repo, number)
+	if err != nil || of.Issue == 0 || r.Here(of) {
+		return Wanted{}, err
+	}
+	w := Wanted{Pull: of}
+	if w.All, err = (ghsync.Intake{Client: r.Client}).Reviews(ctx, r.Repo, number); err != nil {
+		return Wanted{}, err
+	}
+	ask, answers, err := r.asking(ctx, &w)
+	if err != nil || len(ask) == 0 {
+		return w, err
+	}
+	holder, _, err := r.Claims.Holder(ctx, of.Issue)
+	if err != nil || holder != "" {
+		w.Again = busyPause
+		return w, err
+	}
+	saved, rules, err := r.Saved(ctx, of)
+	if errors.Is(err, checkpoint.ErrNone) || errors.As(err, new(*checkpoint.RefusedError)) {
+		r.Log.Warn("reviews of a pull request are not read for its session", "pull_request", number, "session", of.Session, "err", err)
+		return w, nil
+	}
+	if err != nil {
+		return w, err
+	}
+	f := follow.Facts{
+		Now: r.Client.Now().Add(-Grace), Rules: rules, Bot: r.Bot, Own: r.Own, Past: follow.PastIn(saved.Session[session.Commands]),
+		Reviews: w.All, Answers: answers,
+	}
+	ask = slices.DeleteFunc(ask, func(v ghsync.Review) bool { return f.Past.Said[follow.ReviewSource(v.ID)] })
+	if len(ask) == 0 {
+		r.Log.Info("the reviews of a pull request were taken on another machine", "pull_request", number, "session", of.Session)
+	}
+	for _, v := range ask {
+		if isCommand(v) {
+			w.Commands = append(w.Commands, v)
+		}
+	}
+	if len(w.Commands) == len(ask) {
+		return w, nil
+	}
+	if f.State, err = orchestrator.Decode(saved.Session[session.StateFile]); err != nil {
+		return w, err
+	}
+	err = r.decide(ctx, number, f, &w)
+	return w, err
+}
+
+// asking returns the reviews by those who may ask for something, if a machine that has the session had time for them.
+func (r Reviews) asking(ctx context.Context, w *Wanted) (ask []ghsync.Review, answers map[string]gate.Answer, err error) {
+	now := r.Client.Now()
+	answers = map[string]gate.Answer{}
+	for _, v := range slices.Backward(w.All) {
+		if len(answers) == maxAuthors {
+			break
+		}
+		if !r.asks(v, now) {
+			continue
+		}
+		if wait := v.SubmittedAt.Add(Grace).Sub(now); wait > 0 {
+			if w.Again == 0 || wait < w.Again {
+				w.Again = wait
+			}
+			continue
+		}
+		a, known := answers[v.Author.Login]
+		if !known {
+			a.Permission, a.Err = r.Permission(ctx, v.Author.Login)
+			answers[v.Author.Login] = a
+		}
+		switch d, may := gate.MayAsk(r.Bot, v.Author, a); {
+		case d.What == gate.Later && a.Err != nil:
+			return nil, nil, a.Err
+		case may:
+			ask = append(ask, v)
+		}
+	}
+	return ask, answers, nil
+}
+
+// asks reports whether a review by a person has a command that was not judged here, or wants changes.
+func (r Reviews) asks(v ghsync.Review, now time.Time) bool {
+	switch {
+	case v.State == "PENDING" || !v.Author.IsPerson() || v.Author.ID == r.Own.ID && !isCommand(v):
+		return false
+	case isCommand(v):
+		return now.Sub(v.SubmittedAt) < maxAge && !r.Known(follow.ReviewSource(v.ID))
+	}
+	return v.State == "CHANGES_REQUESTED"
+}
+
+func isCommand(v ghsync.Review) bool { return ghsync.IsCommand(sanitize.Raw(v.Body)) }
+
+// decide decides as a machine that has the session does, but later: checks do not count.
+func (r Reviews) decide(ctx context.Context, number int, f follow.Facts, w *Wanted) (err error) {
+	if f.Head, err = (feedback.Reader{Client: r.Client, Repo: r.Repo}).Head(ctx, number); err != nil {
+		return err
+	}
+	f.Head.Checks = nil
+	d := follow.Decide(f)
+	r.Log.Debug("reviews of a pull request of another machine are looked at", "pull_request", number, "decision", string(d.What), "reason", d.Reason)
+	switch d.What {
+	case follow.Round, follow.Tell:
+		w.Again = busyPause // another host may be first
+		if len(w.Commands) == 0 {
+			w.Round, w.Head = d.Objections[len(d.Objections)-1].Review.ID, f.Head.SHA
+		}
+	case follow.Wait:
+		wait := busyPause
+		if !d.Until.IsZero() {
+			wait = d.Until.Sub(f.Now)
+		}
+		if w.Again == 0 || wait < w.Again {
+			w.Again = wait
+		}
+	}
+	return nil
+}
+
+// Believes returns what reports whether a comment is of the program: of its own account, or of one that may push.
+func Believes(own ghsync.Account, permission func(ctx context.Context, login string) (ghsync.Permission, error)) func(context.Context, ghsync.Comment) (bool, error) {
+	return func(ctx context.Context, c ghsync.Comment) (bool, error) {
+		if c.Author.ID == own.ID || !c.Author.IsPerson() {
+			return c.Author.ID == own.ID, nil
+		}
+		p, err := permission(ctx, c.Author.Login)
+		return p.Write() && p.Account.ID == c.Author.ID, err
+	}
+}
