@@ -82,7 +82,7 @@ var table = []row{
 	{7, "ghsync/sight", "ghsync ghsync/transport"}, // apart from ghsync: nothing of a session needs it
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
 	{6, "bot/claim/claimtest", "bot/claim"}, // a server's claims in memory, for the tests of all who decide by claims
-	{10, "bot/recall", "bot/checkpoint bot/claim bot/config bot/follow bot/gate bot/journal bot/orphan ghsync ghsync/feedback ghsync/transport internal/sanitize orchestrator orchestrator/session"}, // above the orphans, which a claim tells of: what no host has is told by its comment
+	{10, "bot/recall", "bot/checkpoint bot/claim bot/config bot/ear bot/follow bot/gate bot/journal bot/orphan ghsync ghsync/feedback ghsync/transport internal/sanitize orchestrator orchestrator/session"}, // above the orphans, which a claim tells of: what no host has is told by its comment
 	{10, "bot/tenure", "bot/checkpoint bot/claim bot/host ghsync ghsync/transport internal/crash orchestrator orchestrator/session"},                                                                 // above the host, which is run by it, and the claims, which know no session
 	{9, "bot/orphan", "bot/claim bot/gate bot/journal bot/ticket ghsync ghsync/transport orchestrator orchestrator/session"},                                                                         // between claims, which know no request, and the gate, which knows no claim of another host
 	{10, "bot/upkeep", "bot/inbox bot/claim bot/config bot/host bot/work ghsync/mirror orchestrator orchestrator/session"},                                                                           // above the host, which removes: it says what may go

@@ -105,8 +105,7 @@ func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session,
 	}
 	create := session.CreateSpec{
 		Project: cmp.Or(spec.dir, spec.Root()), Now: h.Now(), Name: spec.Name, Source: spec.Title, Request: spec.Request,
-		Definition: data, Agents: spec.Agents, BranchPrefix: spec.Config.GitHub.BranchPrefix, State: h.firstState(spec, def), Files: files,
-		Unless: spec.Unless,
+		Definition: data, Agents: spec.Agents, BranchPrefix: spec.Config.GitHub.BranchPrefix, State: h.firstState(spec, def), Files: files, Unless: spec.Unless,
 	}
 	var tried []string // identities, for which something may be reserved
 	create.Branch = func(branch, identity string) (bool, error) {

@@ -61,7 +61,7 @@ func (h Elsewhere) Restore(ctx context.Context, spec RestoreSpec) (dir string, e
 		return "", err
 	}
 	root := cmp.Or(spec.Root, p.Clone.Root)
-	if err := h.exclude(ctx, root, p); err != nil {
+	if err = h.exclude(ctx, root, p); err != nil {
 		return "", err
 	}
 	return restore.Publish(restore.Spec{Project: root, From: f, Base: files, Agents: spec.Team.files(), Host: spec.Host, Attended: spec.Attended, Now: h.Now(), Prefix: spec.Config.GitHub.BranchPrefix, Note: func(s *orchestrator.State, dir string) error {
@@ -72,10 +72,8 @@ func (h Elsewhere) Restore(ctx context.Context, spec RestoreSpec) (dir string, e
 			}
 		}
 		for _, branch := range restore.Branches(s) {
-			if free, err := h.register().Reserve(p.Store.Dir(), branch, s.Identity); err != nil {
-				return err
-			} else if !free {
-				return &checkpoint.RefusedError{Session: spec.Session, Ref: gitrepo.FetchedRef(spec.Session), Problems: []string{fmt.Sprintf("its branch %s is of another session here", branch)}}
+			if free, err := h.register().Reserve(p.Store.Dir(), branch, s.Identity); err != nil || !free {
+				return cmp.Or[error](err, &checkpoint.RefusedError{Session: spec.Session, Ref: gitrepo.FetchedRef(spec.Session), Problems: []string{fmt.Sprintf("its branch %s is of another session here", branch)}})
 			}
 		}
 		if _, err := os.Lstat(dir); err == nil {
@@ -92,17 +90,16 @@ func (h Elsewhere) Restore(ctx context.Context, spec RestoreSpec) (dir string, e
 
 // Fetch fetches the checkpoint that Restore makes a session from.
 func (h Elsewhere) Fetch(ctx context.Context, spec RestoreSpec) (*checkpoint.Fetched, error) {
-	p := spec.Project
-	if p.Remote == nil {
+	if spec.Project.Remote == nil {
 		return nil, checkpoint.ErrNone
 	}
 	// The base does not come along: the checkpoint is made of what differs from it.
-	base, err := p.Base(ctx, spec.Config, "")
+	base, err := spec.Project.Base(ctx, spec.Config, "")
 	if err != nil {
 		return nil, err
 	}
 	want := checkpoint.Wanted{Session: spec.Session, Issue: spec.Issue, Keeps: session.Keeps, Within: base.SHA, Of: project.IsNamed(h.GitHub, spec.Repo)}
-	return checkpoint.Fetch(ctx, p.Store, *p.Remote, spec.Team.wants(want, h.Host, spec))
+	return checkpoint.Fetch(ctx, spec.Project.Store, *spec.Project.Remote, spec.Team.wants(want, h.Host, spec))
 }
 
 // Saved returns what reports whether a session, by its name on the server of a project, has a checkpoint there.

@@ -9,10 +9,12 @@ import (
 
 	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/ear"
 	"github.com/agentmux/agentmux/bot/follow"
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/feedback"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/sanitize"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -27,6 +29,8 @@ const (
 	maxAge = 24 * time.Hour
 	// maxAuthors is of how many accounts the permission is asked for at once; the newest reviews count.
 	maxAuthors = 20
+	// clockSlack is how far the clock of another machine may be from the server's.
+	clockSlack = 10 * time.Minute
 )
 
 // Reviews finds out what reviews of pull requests ask of sessions that other machines had last: commands in them, and
@@ -106,7 +110,7 @@ func (r Reviews) Read(ctx context.Context, number int) (Wanted, error) {
 	if f.State, err = orchestrator.Decode(saved.Session[session.StateFile]); err != nil {
 		return w, err
 	}
-	err = r.decide(ctx, number, f, &w)
+	err = r.decide(ctx, number, f, saved.At, &w)
 	return w, err
 }
 
@@ -155,8 +159,9 @@ func (r Reviews) asks(v ghsync.Review, now time.Time) bool {
 
 func isCommand(v ghsync.Review) bool { return ghsync.IsCommand(sanitize.Raw(v.Body)) }
 
-// decide decides as a machine that has the session does, but later: checks do not count.
-func (r Reviews) decide(ctx context.Context, number int, f follow.Facts, w *Wanted) (err error) {
+// decide decides as a machine that has the session does, but later: checks do not count. saved is when the checkpoint was
+// made.
+func (r Reviews) decide(ctx context.Context, number int, f follow.Facts, saved time.Time, w *Wanted) (err error) {
 	if f.Head, err = (feedback.Reader{Client: r.Client, Repo: r.Repo}).Head(ctx, number); err != nil {
 		return err
 	}
@@ -165,6 +170,12 @@ func (r Reviews) decide(ctx context.Context, number int, f follow.Facts, w *Want
 	r.Log.Debug("reviews of a pull request of another machine are looked at", "pull_request", number, "decision", string(d.What), "reason", d.Reason)
 	switch d.What {
 	case follow.Round, follow.Tell:
+		if over, err := r.stopped(ctx, saved.Add(-clockSlack), w.All, w.Issue, number); err != nil {
+			return err
+		} else if over {
+			r.Log.Info("the follow-ups of a pull request were stopped", "pull_request", number, "session", w.Session)
+			return nil
+		}
 		w.Again = busyPause // another host may be first
 		if len(w.Commands) == 0 {
 			w.Round, w.Head = d.Objections[len(d.Objections)-1].Review.ID, f.Head.SHA
@@ -179,6 +190,34 @@ func (r Reviews) decide(ctx context.Context, number int, f follow.Facts, w *Want
 		}
 	}
 	return nil
+}
+
+// stopped reports whether a person has ended the follow-ups since the checkpoint was made: a machine that has the session
+// writes that down and makes no checkpoint for it.
+func (r Reviews) stopped(ctx context.Context, since time.Time, reviews []ghsync.Review, places ...int) (bool, error) {
+	said := []ghsync.Comment{}
+	for _, v := range reviews {
+		if v.SubmittedAt.After(since) {
+			said = append(said, ghsync.Comment{Author: v.Author, Body: sanitize.Raw(v.Body)})
+		}
+	}
+	for _, on := range places {
+		more, err := ghsync.Comments{Client: r.Client}.Since(ctx, r.Repo, on, since)
+		if err != nil && !transport.IsNotFound(err) {
+			return false, err
+		}
+		said = append(said, more...)
+	}
+	for _, c := range said {
+		if order, ok := ear.Parse(c.Body); !ok || order.Verb != "stop" || !c.Author.IsPerson() {
+			continue
+		}
+		p, err := r.Permission(ctx, c.Author.Login)
+		if err != nil || p.Write() && p.Account.ID == c.Author.ID {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // Believes returns what reports whether a comment is of the program: of its own account, or of one that may push.

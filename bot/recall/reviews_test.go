@@ -34,6 +34,7 @@ type room struct {
 	lines  string // of commands.jsonl
 	looked int    // how often the checkpoint was read
 	none   bool   // there is none
+	made   time.Time
 }
 
 func newRoom(t *testing.T, body string) *room {
@@ -48,6 +49,9 @@ func newRoom(t *testing.T, body string) *room {
 		},
 	})
 	m.repo = server.Repo(widgets)
+	for range issue {
+		m.repo.AddIssue(fakehub.IssueSpec{Title: "t", Author: "mia"})
+	}
 	at := transport.Addresses{API: server.API(), GraphQL: server.GraphQL(), Server: server.OtherURL()}
 	client, err := ghsync.New(transport.Options{
 		APIURL: at.API, GraphQLURL: at.GraphQL, ServerURL: at.Server, Pause: time.Millisecond, Now: func() time.Time { return m.now },
@@ -96,7 +100,7 @@ func (m *room) saved(context.Context, recall.Pull) (*checkpoint.Fetched, config.
 	s.Phase, s.Outcome, s.LastEvent = orchestrator.PhaseDone, orchestrator.OutcomeDone, orchestrator.LastResumed
 	s.Completion.Commit = m.head
 	state, err := s.Encode()
-	return &checkpoint.Fetched{Session: map[string][]byte{session.StateFile: state, session.Commands: []byte(m.lines)}}, config.Followup{Days: 14, Rounds: 3, Quiet: 5 * time.Minute}, err
+	return &checkpoint.Fetched{Manifest: checkpoint.Manifest{At: m.made}, Session: map[string][]byte{session.StateFile: state, session.Commands: []byte(m.lines)}}, config.Followup{Days: 14, Rounds: 3, Quiet: 5 * time.Minute}, err
 }
 
 // took is the line of a session that got what reviews ask for.
@@ -138,6 +142,24 @@ func TestReviewsAreForASessionOfAnotherMachine(t *testing.T) {
 			m.took("review/1")
 			m.now = m.now.Add(59 * time.Minute)
 		}, false, false, true},
+		"changes, and the follow-ups were stopped": {changes, "Louder.", "mia", time.Hour, func(m *room, _ int64) {
+			m.repo.Comment(m.pull, "/agentmux stop", "mia")
+		}, false, false, true},
+		"changes, and stopped on the issue": {changes, "Louder.", "mia", time.Hour, func(m *room, _ int64) {
+			m.repo.Comment(issue, "/agentmux stop", "mia")
+		}, false, false, true},
+		"changes, and stopped in a review": {changes, "Louder.", "mia", time.Hour, func(m *room, _ int64) {
+			m.repo.Review(m.pull, "mia", "COMMENTED", "/agentmux stop")
+			m.known = true
+		}, false, false, true},
+		"changes, and a stranger says stop": {changes, "Louder.", "mia", time.Hour, func(m *room, _ int64) {
+			m.repo.Comment(m.pull, "/agentmux stop", "rob")
+		}, false, true, true},
+		"changes, and a stop before the checkpoint": {changes, "Louder.", "mia", time.Hour, func(m *room, _ int64) {
+			m.repo.Comment(m.pull, "/agentmux stop", "mia")
+			m.now = m.now.Add(time.Hour)
+			m.made = m.now
+		}, false, true, true},
 		"changes of an old head": {changes, "Louder.", "mia", time.Hour, func(m *room, _ int64) {
 			m.repo.Commit(fakehub.CommitSpec{Branch: "fix", Message: "n", Files: map[string]string{"a": "c"}})
 		}, false, false, true},

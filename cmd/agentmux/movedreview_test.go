@@ -117,3 +117,26 @@ func TestProtocolR7AReviewIsLeftToTheMachineOfItsSession(t *testing.T) {
 		t.Errorf("%d sessions, %d pull requests\n%s", n, len(w.repo.Pulls()), b.out.String())
 	}
 }
+
+// Row R7: a person has stopped the follow-ups where the session is. No other machine begins a round.
+func TestProtocolR7AStopHoldsOnOtherMachines(t *testing.T) {
+	t.Parallel()
+	w := newReviewed(t)
+	w.repo.Comment(w.pull.Number, "/agentmux stop", rigOwner)
+	w.eventually("the follow-ups are stopped", func() bool {
+		return strings.Count(w.bot.out.String(), "session let go") == 2 && len(w.claims()) == 0
+	}, w.bot.out.String)
+	w.repo.Review(w.pull.Number, rigOwner, "CHANGES_REQUESTED", "Say it again.")
+	w.later.Add(300)
+	second := w.elsewhere(w.options("three"))
+	b := second.background("bot")
+	w.eventually("the other bot sees that they are", func() bool { return strings.Contains(b.out.String(), "follow-ups of a pull request were stopped") }, b.out.String)
+	for _, of := range []*background{b, w.bot} {
+		if code := of.exit(syscall.SIGTERM); code != 0 {
+			t.Errorf("exit %d\n%s", code, of.out.String())
+		}
+	}
+	if n := len(second.served(rigRepo)); n != 0 || !w.says("two") {
+		t.Errorf("%d sessions\n%s", n, b.out.String())
+	}
+}
