@@ -2,13 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/mail"
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 const mailFile = `session: shop
@@ -95,6 +98,40 @@ func TestAgentsWriteToOneAnother(t *testing.T) {
 		t.Errorf("read: %s", out)
 	}
 	r.expect(exit.Done, "doctor", "shop")
+}
+
+// A person who does not wait for what becomes of a message leaves it to the session.
+func TestAMessageOutlivesTheCommandThatSentIt(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{config: "sandbox: {unsafe_flags: true}\n", playbook: `version: 1
+agents:
+  - role: build
+    steps:
+      - hear: the title is Shop
+      - write: {file: page.txt, text: "Shop\n"}
+      - submit: {tool: submit_done}
+`})
+	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), "session: shop\nagents:\n  - name: page\n    branch: feature/page\n    task: Write the page\n")
+	b := r.background("agents", "start", "--yes", "--headless")
+	e := r.atWork("build")
+	if err := b.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	sent := r.background("msg", "send", "--to", "page", "--type", "update", "--headline", "the title is Shop", "--body", "So.")
+	r.eventually("the message is recorded", func() bool {
+		lines, err := os.ReadFile(filepath.Join(e.Dir, session.Commands))
+		return err == nil && strings.Contains(string(lines), "msg send")
+	}, sent.out.String)
+	if code := sent.exit(syscall.SIGINT); code != exit.Canceled || !strings.Contains(sent.out.String(), "is not known to be sent; agentmux msg list --session shop") {
+		t.Errorf("exit code %d: %s", code, sent.out.String())
+	}
+	if err := b.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	b.over()
+	if code := b.cmd.ProcessState.ExitCode(); code != exit.Done {
+		t.Errorf("exit code %d: %s", code, b.out.String())
+	}
 }
 
 // talkPlaybook is a conversation of two agents alone.

@@ -48,11 +48,20 @@ func Write(ctx context.Context, a *site.Finder, flag func(name string) string) e
 	if err != nil {
 		return err
 	}
-	err = give(ctx, a, entry, orchestrator.Payload{Name: post.CommandSend, File: path.Join(session.MessagesDir, file), SHA256: sum})
-	if err != nil { // without its file the command has no effect, if it is read later
-		return errors.Join(err, os.Remove(filepath.Join(dir, file)))
+	p := typed(orchestrator.Payload{Name: post.CommandSend, File: path.Join(session.MessagesDir, file), SHA256: sum})
+	err = record(ctx, a, entry, p)
+	recorded := err == nil
+	if recorded {
+		err = become(ctx, a, entry, p)
 	}
-	return nil
+	switch {
+	case err == nil:
+		return nil
+	case recorded && ctx.Err() != nil || errors.Is(err, session.ErrStays): // the session may have it
+		a.Say("%s is not known to be sent; agentmux msg list --session %s shows whether it is", file, entry.Name)
+		return err
+	}
+	return errors.Join(err, os.Remove(filepath.Join(dir, file))) // without its file the command has no effect, if it is read later
 }
 
 // letter makes the message, or says all that is wrong with it.

@@ -55,11 +55,22 @@ func Give(ctx context.Context, a *site.Finder, name string, can func(session.Ent
 
 // give records a command for a session, and says what became of it.
 func give(ctx context.Context, a *site.Finder, entry session.Entry, p orchestrator.Payload) error {
-	p.Actor, p.Source, p.SourceID = Actor(), "cli", "cli/"+RandomID()
-	p.PID, p.Origin = os.Getpid(), Origin()
+	p = typed(p)
 	if err := record(ctx, a, entry, p); err != nil {
 		return err
 	}
+	return become(ctx, a, entry, p)
+}
+
+// typed is a command as the person of this process gives it.
+func typed(p orchestrator.Payload) orchestrator.Payload {
+	p.Actor, p.Source, p.SourceID = Actor(), "cli", "cli/"+RandomID()
+	p.PID, p.Origin = os.Getpid(), Origin()
+	return p
+}
+
+// become says what became of a command that is recorded.
+func become(ctx context.Context, a *site.Finder, entry session.Entry, p orchestrator.Payload) error {
 	g := &given{Finder: a, Payload: p}
 	if !entry.Running && !site.Served(entry) {
 		return g.applyUnhosted(ctx, entry)
