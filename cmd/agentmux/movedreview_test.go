@@ -68,7 +68,7 @@ func TestProtocolR7AReviewIsForASessionOfAnotherMachine(t *testing.T) {
 	if code := w.bot.exit(syscall.SIGTERM); code != 0 {
 		t.Fatalf("exit %d\n%s", code, w.bot.out.String())
 	}
-	w.asked.Add(3) // rounds, each of another machine
+	w.asked.Add(6) // rounds, each of another machine, and what three bots poll
 	w.repo.Review(w.pull.Number, rigOwner, "CHANGES_REQUESTED", "Say three.")
 	w.later.Add(300)
 	second := w.elsewhere(w.options("three"))
@@ -100,6 +100,7 @@ func TestProtocolR7AReviewIsLeftToTheMachineOfItsSession(t *testing.T) {
 	t.Parallel()
 	w := newReviewed(t)
 	second := w.elsewhere(w.options("three"))
+	w.asked.Add(4) // a round, and what two bots poll
 	b := second.background("bot")
 	w.repo.Review(w.pull.Number, rigOwner, "CHANGES_REQUESTED", "Say it again.")
 	w.eventually("the review is taken", func() bool {
@@ -129,6 +130,7 @@ func TestProtocolR7AStopHoldsOnOtherMachines(t *testing.T) {
 	w.repo.Review(w.pull.Number, rigOwner, "CHANGES_REQUESTED", "Say it again.")
 	w.later.Add(300)
 	second := w.elsewhere(w.options("three"))
+	w.asked.Add(3) // two bots poll
 	b := second.background("bot")
 	w.eventually("the other bot sees that they are", func() bool { return strings.Contains(b.out.String(), "follow-ups of a pull request were stopped") }, b.out.String)
 	for _, of := range []*background{b, w.bot} {
