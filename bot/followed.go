@@ -102,9 +102,10 @@ func (r *repository) readOthers(ctx context.Context, number int) (again time.Dur
 	r.ear.HearReviews(number, w.Commands...)
 	if w.Round != 0 {
 		s, err := owner{r}.recall(ctx, ear.Subject{Issue: w.Issue, Of: w.Session}, gate.CommentTrigger(w.Round))
-		if h := r.sessions.ofPull(number); err != nil {
+		if err != nil {
 			return 0, err
-		} else if h != nil && s.Holder == "" {
+		}
+		if h := r.sessions.of(w.Issue); h != nil && h.public() == w.Session && s.Holder == "" {
 			r.follow.Hear(ghsync.OpenPull{Number: number, Head: w.Head}, w.All...)
 			h.wake() // it lets go of its claim if no round follows
 			r.bot.aim()

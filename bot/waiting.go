@@ -220,7 +220,7 @@ func (w *waiting) drop(ctx context.Context, why string) {
 		}
 	}
 	crash.Point("drop placard", "")
-	tenure.Release(ctx, w.held)
+	_ = tenure.Release(ctx, w.held) // the next start does it
 	w.remove()
 }
 
@@ -229,7 +229,7 @@ func (w *waiting) served(ctx context.Context) {
 	w.repo.bot.queue.Remove(w.Key())
 	w.repo.bot.queue.Yield(w.Key())
 	w.repo.log().Info("another host was first", "issue", w.Issue, "err", "it took the request label off before the issue was claimed here")
-	tenure.Release(ctx, w.held)
+	_ = tenure.Release(ctx, w.held) // the next start does it
 	w.remove()
 	w.repo.met.Add(w.Issue, w.repo.bot.Now().Add(tryPause)) // a server that lags behind may not have known the label yet
 }

@@ -34,8 +34,8 @@ const (
 )
 
 // Reviews finds out what reviews of pull requests ask of sessions that other machines had last: commands in them, and
-// changes of the head. A machine that has the session goes first, and what it took stands in the checkpoint. It is
-// nobody's then who asked for it by a review, and it is not asked for again. All fields are set.
+// changes of the head. A machine that has the session is first; what it took is in the checkpoint and is not asked for
+// again. All fields are set.
 type Reviews struct {
 	Pulls  *Pulls
 	Client *ghsync.Client

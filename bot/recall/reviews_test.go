@@ -33,7 +33,7 @@ type room struct {
 	known  bool
 	lines  string // of commands.jsonl
 	looked int    // how often the checkpoint was read
-	none   bool   // there is none
+	none   bool   // it is not on the server
 	made   time.Time
 }
 

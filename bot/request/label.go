@@ -29,8 +29,8 @@ func Labels(name string, workflows []string) func() []string {
 	}
 }
 
-// EnsureLabel makes the request label if the repository lacks it. Who may not make it goes on: somebody else can. said
-// is an error as it may be logged.
+// EnsureLabel makes the request label if the repository lacks it. That this account may not make it is no
+// error: somebody else can. said is an error as it may be logged.
 func EnsureLabel(ctx context.Context, client *ghsync.Client, repo ghsync.Repo, name string, said func(error) string, log *slog.Logger) error {
 	label := Label(name)
 	there, err := client.HasLabel(ctx, repo, label.Name)

@@ -6,19 +6,20 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
-	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
-// firstPause is after a release that failed; doubled up to maxPause.
-const firstPause, maxPause = 5 * time.Second, 90 * time.Second
-
-// Release gives a claim back, and tries less and less often: an archived repository may refuse it for months. The next
-// start finds one that is there when ctx ends.
-func Release(ctx context.Context, held claim.Held) {
-	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+// Release tries to give a claim back until ctx ends, less and less often: an archived repository may refuse it for months.
+// One that is lost is given back, too. After an error the next start of the host finds it.
+func Release(ctx context.Context, held claim.Held) error {
+	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
 		err := held.Release(ctx)
-		if err == nil || errors.As(err, new(*claim.LostError)) || !transport.Wait(ctx, pause) {
-			return
+		if err == nil || errors.As(err, new(*claim.LostError)) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
 		}
 	}
 }

@@ -273,12 +273,12 @@ const releaseTime = 20 * time.Second
 func (t *tenure) end(ctx context.Context) {
 	var err error
 	if t.Patient {
-		err = t.release(ctx)
+		err = Release(ctx, t.Held)
 	}
 	if err != nil || !t.Patient {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 		defer cancel()
-		err = t.release(last)
+		err = Release(last, t.Held)
 	}
 	if err != nil {
 		t.Log.Warn("the claim of the issue was not given back; the next start does it", "err", err)
@@ -288,22 +288,6 @@ func (t *tenure) end(ctx context.Context) {
 	t.note.Claims = nil
 	if err := t.note.Write(t.Run.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Log.Warn("claim.json not written", "err", err)
-	}
-}
-
-// release tries to give the claim back until ctx ends, less and less often: an archived repository may refuse
-// it for months. One that is lost is given back, too.
-func (t *tenure) release(ctx context.Context) error {
-	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
-		err := t.Held.Release(ctx)
-		if err == nil || errors.As(err, new(*claim.LostError)) {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(pause):
-		}
 	}
 }
 

@@ -145,8 +145,8 @@ func readSession(sess *session.Session, backup bool) (*orchestrator.State, error
 	return sess.ReadState()
 }
 
-// ErrLeft says that a host was started and goes on, although nobody waits for its first commit any more.
-var ErrLeft = errors.New("the host was started and goes on")
+// ErrLeft says that a host was started and keeps running, although nobody waits for its first commit any more.
+var ErrLeft = errors.New("the host was started and keeps running")
 
 // Detach starts a host in a session of its own and waits for its first commit. A context that ends
 // while it waits is ErrLeft; one that has ended before starts no host.

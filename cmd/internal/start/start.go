@@ -136,7 +136,7 @@ func (p *planned) give(ctx context.Context, a *site.Finder, s *site.Site, sess *
 func tellUnbegun(a *site.Finder, sess *session.Session, err error) {
 	name := sess.Name()
 	if errors.Is(err, hosting.ErrLeft) {
-		a.Say("the host of %s was started and goes on: agentmux attach %s watches it, agentmux stop %s ends it", name, name, name)
+		a.Say("the host of %s was started and keeps running: agentmux attach %s watches it, agentmux stop %s ends it", name, name, name)
 		return
 	}
 	state, unread := sess.ReadState()
