@@ -16,14 +16,14 @@ const (
 )
 
 // TestBotKilledAtRandom kills bots with live agents at random moments, several in each story, until
-// AGENTMUX_BOT_KILLS (default 20) are dead; each time the next bot continues, and the end is that of a
+// AGENTMUX_BOT_KILLS (default 5) are dead; each time the next bot continues, and the end is that of a
 // story without a kill. Story i of AGENTMUX_BOT_SEED (default 1) draws the same lives again.
 func TestBotKilledAtRandom(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a minute and more")
 	}
 	t.Parallel()
-	kills, seed := numberOf("AGENTMUX_BOT_KILLS", 20), numberOf("AGENTMUX_BOT_SEED", 1)
+	kills, seed := numberOf("AGENTMUX_BOT_KILLS", 5), numberOf("AGENTMUX_BOT_SEED", 1)
 	whole := newBotStory(t)
 	whole.lead(0)
 	want := whole.ending()

@@ -33,8 +33,8 @@ var storms = map[string]struct {
 }
 
 // TestBotThroughStorms plays the story of the bot on a GitHub that fails in some way: nothing is lost
-// and nothing doubled, the end is that of a story without faults. AGENTMUX_BOT_STORMS takes only so
-// many of them.
+// and nothing doubled, the end is that of a story without faults. AGENTMUX_BOT_STORMS is in
+// how many of them (default 1).
 func TestBotThroughStorms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a minute and more")
@@ -44,7 +44,7 @@ func TestBotThroughStorms(t *testing.T) {
 	whole.lead(0)
 	want := whole.ending()
 	names := slices.Sorted(maps.Keys(storms))
-	for _, name := range names[:min(len(names), numberOf("AGENTMUX_BOT_STORMS", len(names)))] {
+	for _, name := range names[:min(len(names), numberOf("AGENTMUX_BOT_STORMS", 1))] {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newBotStory(t)
@@ -79,13 +79,13 @@ func TestBotThroughStorms(t *testing.T) {
 
 // TestBotsRaceForIssues has several bots of separate state homes on one repository, and people who type
 // agentmux issue on some of the same issues: each issue is worked on once, and none is forgotten.
-// AGENTMUX_BOT_RACE is how many issues (default 6); there is a bot for each two, but at most mostBots.
+// AGENTMUX_BOT_RACE is how many issues (default 4); there is a bot for each two, but at most mostBots.
 func TestBotsRaceForIssues(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a minute and more")
 	}
 	t.Parallel()
-	issues := numberOf("AGENTMUX_BOT_RACE", 6)
+	issues := numberOf("AGENTMUX_BOT_RACE", 4)
 	manyRequests := fakehub.Options{Enterprise: issues > 50} // it counts none, and all the bots have one account
 	o := rigOptions{playbook: quickPlaybook, unlabel: true, github: manyRequests, config: unpaced +
 		"gate: {public_unsandboxed: true, user_hour: 1000, repo_running: 1000, open_prs: 1000}\nbot: {status_addr: \"\", poll_interval: 5s}\n"}

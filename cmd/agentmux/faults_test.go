@@ -40,7 +40,7 @@ func TestFaultsEverywhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("whole sessions")
 	}
-	sessions := 3
+	sessions := 2
 	if n, err := strconv.Atoi(os.Getenv("AGENTMUX_FAULT_SESSIONS")); err == nil {
 		sessions = n
 	}
@@ -103,7 +103,7 @@ func TestFaultAtEachRequest(t *testing.T) {
 	if testing.Short() {
 		t.Skip("whole sessions")
 	}
-	stride := 120
+	stride := 240
 	if n, err := strconv.Atoi(os.Getenv("AGENTMUX_FAULT_STRIDE")); err == nil {
 		stride = max(1, n)
 	}

@@ -23,7 +23,7 @@ func TestKilledHostsEndTheSame(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a run per moment")
 	}
-	kills := 4
+	kills := 3
 	if n, err := strconv.Atoi(os.Getenv("AGENTMUX_KILLS")); err == nil {
 		kills = n
 	}

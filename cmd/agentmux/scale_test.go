@@ -18,7 +18,7 @@ func TestSessionsSideBySide(t *testing.T) {
 		t.Skip("whole sessions")
 	}
 	t.Parallel()
-	n := fromEnv(t, "AGENTMUX_SESSIONS", 6)
+	n := fromEnv(t, "AGENTMUX_SESSIONS", 3)
 	r := newRig(t, rigOptions{})
 	gate := filepath.Join(r.dir, "gate")
 	if err := syscall.Mkfifo(gate, 0o600); err != nil {
