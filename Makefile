@@ -88,7 +88,7 @@ test-contract: ## what we say to GitHub held against its own descriptions (needs
 show-comments: ## write bin/comments.html: what the program writes on GitHub, about as it looks there
 	@AGENTMUX_COMMENTS=$(CURDIR)/bin/comments.html go test -count=1 -run=TestGitHub47Rendered ./ghsync/mirror
 
-test-mutants: ## each gate taken out of a copy: a test must fail; with MUTANTS=touched those of the last change and a third of the others
+test-mutants: ## each gate taken out of a copy: a test must fail; with MUTANTS=touched those of the last change and a sixth of the others
 	@.ci/setup && .ci/ram .ci/mutants/run $(MUTANTS)
 
 nightly: ## the long form of each suite, one after the other: hours
