@@ -211,7 +211,11 @@ func (r *reducer) committed(_ orchestrator.Effect, res orchestrator.Result) {
 			return
 		}
 		c.Nothing, c.Approved = true, false
-		r.outcome.park(orchestrator.ReasonNothingToCommit, "the work changed nothing", "say what to change; at a terminal, resume opens the gate, and approve ends it without a pull request")
+		ends := "without a pull request"
+		if c.PRNumber != 0 {
+			ends = "with the pull request as it is"
+		}
+		r.outcome.park(orchestrator.ReasonNothingToCommit, "the work changed nothing", "say what to change; at a terminal, resume opens the gate, and approve ends it "+ends)
 	case len(res.Findings) > 0:
 		r.blocked(res.Findings)
 	case res.Refused != "":

@@ -210,6 +210,29 @@ func TestProtocolG2NothingIsNotDone(t *testing.T) {
 	m.phase(orchestrator.PhaseDone)
 }
 
+// Who ends a session that changed nothing is told what becomes of its pull request.
+func TestNothingToCommitSaysWhatAnEndLeaves(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	ends := func(how string) {
+		t.Helper()
+		m.parked(orchestrator.ReasonNothingToCommit)
+		if got := m.last(orchestrator.EvNeedsHuman).Data.(orchestrator.NeedsHumanRecord).Next; !strings.HasSuffix(got, "approve ends it "+how) {
+			t.Errorf("next: %s", got)
+		}
+	}
+	nothing := completion(orchestrator.EffCommit, orchestrator.Result{Empty: true})
+	m.result = nothing
+	m.toEnd()
+	ends("without a pull request")
+	m.result = nil
+	m.resume("")
+	m.phase(orchestrator.PhaseDone)
+	m.result = nothing
+	m.resume("also the empty list")
+	m.toEnd()
+	ends("with the pull request as it is")
+}
+
 // A person at a terminal is shown what the output gate found, also where the session began
 // with nobody there; without one the findings are what is to be changed.
 func TestProtocolG4ResumeAtATerminalShowsWhatWasFound(t *testing.T) {
