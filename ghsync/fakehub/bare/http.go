@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -59,9 +60,8 @@ func (c call) begins(service, protocol string) bool {
 // answer is false when nothing was answered.
 func (r Repo) answer(w http.ResponseWriter, c call) bool {
 	switch {
-	case c.begins(uploadPack, "version=2"): // tells capabilities alone
-		r.offer(uploadPack, c).Send(w)
-		return true
+	case c.begins(uploadPack, "version=2"):
+		return r.sendCapabilities(w, c)
 	case c.begins(receivePack, ""):
 		return r.sendPushRefs(w, c)
 	case c.posts(uploadPack):
@@ -88,20 +88,26 @@ func (r Repo) backend(w http.ResponseWriter, c call) {
 	handler.ServeHTTP(w, inner)
 }
 
-// speak has the service of the request answer it. The service is not ended with the request:
-// a push whose client went away is carried out.
-func (r Repo) speak(w http.ResponseWriter, c call, body io.Reader) {
+// service is a run of a service, in the environment that git http-backend gives it.
+func (r Repo) service(name string, c call, options ...string) *exec.Cmd {
 	host, _, err := net.SplitHostPort(c.RemoteAddr)
 	if err != nil {
 		host = c.RemoteAddr
 	}
 	who := cmp.Or(c.who, "anonymous")
-	cmd := exec.Command("git", strings.TrimPrefix(c.rest, "git-"), "--stateless-rpc", ".")
-	cmd.Dir, cmd.Stdin, cmd.Stdout = r.Dir, body, w
-	cmd.Env = append(r.env(), "GIT_COMMITTER_NAME="+who, "GIT_COMMITTER_EMAIL="+who+"@http."+host)
+	cmd := r.command(slices.Concat([]string{strings.TrimPrefix(name, "git-")}, options, []string{"."})...)
+	cmd.Env = append(cmd.Env, "GIT_COMMITTER_NAME="+who, "GIT_COMMITTER_EMAIL="+who+"@http."+host)
 	if protocol := c.protocol(); protocol != "" {
 		cmd.Env = append(cmd.Env, "GIT_PROTOCOL="+protocol)
 	}
+	return cmd
+}
+
+// speak has the service of the request answer it. The service is not ended with the request:
+// a push whose client went away is carried out.
+func (r Repo) speak(w http.ResponseWriter, c call, body io.Reader) {
+	cmd := r.service(c.rest, c, "--stateless-rpc")
+	cmd.Stdin, cmd.Stdout = body, w
 	head(w, c.rest+"-result")
 	if err := cmd.Start(); err != nil {
 		http.Error(w, fmt.Sprintf("start git: %v", err), http.StatusInternalServerError)
@@ -164,20 +170,30 @@ func decoded(body []byte, encoding string) ([]byte, error) {
 	return nil, fmt.Errorf("unpack the request: unknown encoding %s", encoding)
 }
 
-// offer returns the answer to the first request to a service, of which git is asked once.
-func (r Repo) offer(service string, c call) *Kept {
+// offer returns what a service begins with, in the protocol of the request. Git is asked once.
+func (r Repo) offer(service string, c call) ([]byte, error) {
 	k := r.known
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.offers[service] != nil {
-		return k.offers[service]
+	if k.offers[service] == nil {
+		out, err := output(r.service(service, c, "--stateless-rpc", "--advertise-refs"))
+		if err != nil {
+			return nil, err
+		}
+		k.offers[service] = out
 	}
-	kept := Keep()
-	r.backend(kept, c)
-	if kept.status == http.StatusOK {
-		k.offers[service] = kept
+	return k.offers[service], nil
+}
+
+// sendCapabilities answers the first request of a fetch in protocol version 2, which tells no refs.
+func (r Repo) sendCapabilities(w http.ResponseWriter, c call) bool {
+	capabilities, err := r.offer(uploadPack, c)
+	if err != nil {
+		return false
 	}
-	return kept
+	head(w, uploadPack+"-advertisement")
+	_, _ = w.Write(capabilities) // the client may have closed the connection
+	return true
 }
 
 // sendPushRefs answers the first request of a push: refs, with what git can do behind the first.
@@ -187,11 +203,12 @@ func (r Repo) sendPushRefs(w http.ResponseWriter, c call) bool {
 			return false
 		}
 	}
-	_, after, _ := bytes.Cut(r.offer(receivePack, c).body.Bytes(), []byte{0})
+	offered, err := r.offer(receivePack, c)
+	_, after, _ := bytes.Cut(offered, []byte{0})
 	capabilities, _, found := bytes.Cut(after, []byte("\n"))
 	s, plain := r.snapshot()
 	_, whole := r.peel(s)
-	if !found || !plain || !whole {
+	if err != nil || !found || !plain || !whole {
 		return false
 	}
 	head(w, receivePack+"-advertisement")

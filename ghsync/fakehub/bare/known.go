@@ -15,8 +15,8 @@ import (
 type known struct {
 	config []byte // the file of the configuration as Init left it
 
-	mu     sync.Mutex       // guards what is below
-	offers map[string]*Kept // answers to the first request of a fetch and of a push, by service
+	mu     sync.Mutex        // guards what is below
+	offers map[string][]byte // what the services begin with, by their names
 	peeled map[string]string
 	files  map[place]file
 }
@@ -30,7 +30,7 @@ type file struct {
 }
 
 func newKnown(config []byte) *known {
-	return &known{config: config, offers: map[string]*Kept{}, peeled: map[string]string{}, files: map[place]file{}}
+	return &known{config: config, offers: map[string][]byte{}, peeled: map[string]string{}, files: map[place]file{}}
 }
 
 // configured reports whether the configuration is still the one of Init. Under another one
@@ -65,7 +65,7 @@ func (r Repo) peel(s snapshot) (map[string]string, bool) {
 		ask.WriteString(id + "\n" + id + "^{}\n")
 	}
 	if ask.Len() > 0 {
-		out, err := r.output(r.Dir, ask.Bytes(), "--no-replace-objects", "cat-file", "--batch-check=%(objectname)")
+		out, err := r.feed(ask.Bytes(), "--no-replace-objects", "cat-file", "--batch-check=%(objectname)")
 		names := strings.Fields(string(out))
 		if err != nil || len(names) != bytes.Count(ask.Bytes(), []byte("\n")) {
 			return nil, false // a missing object has a second word

@@ -46,7 +46,9 @@ const config = `[http]
 // exist; it becomes git's home.
 func Init(dir, branch string) (Repo, error) {
 	r := Repo{Dir: dir}
-	if _, err := r.output(filepath.Dir(dir), nil, "init", "-q", "--bare", "--template=", "-b", branch, dir); err != nil {
+	create := r.command("init", "-q", "--bare", "--template=", "-b", branch, dir)
+	create.Dir = filepath.Dir(dir)
+	if _, err := output(create); err != nil {
 		return r, err
 	}
 	path := filepath.Join(dir, "config")
@@ -68,7 +70,7 @@ func (r Repo) Run(args ...string) (string, error) {
 }
 
 // Read runs one command and returns its output as it is.
-func (r Repo) Read(args ...string) ([]byte, error) { return r.output(r.Dir, nil, args...) }
+func (r Repo) Read(args ...string) ([]byte, error) { return output(r.command(args...)) }
 
 func (r Repo) env() []string {
 	return []string{
@@ -78,13 +80,24 @@ func (r Repo) env() []string {
 	}
 }
 
-func (r Repo) output(dir string, stdin []byte, args ...string) ([]byte, error) {
+func (r Repo) command(args ...string) *exec.Cmd {
 	cmd := exec.Command("git", args...)
-	cmd.Dir, cmd.Env, cmd.Stdin = dir, r.env(), bytes.NewReader(stdin)
+	cmd.Dir, cmd.Env = r.Dir, r.env()
+	return cmd
+}
+
+// feed runs one command with an input.
+func (r Repo) feed(stdin []byte, args ...string) ([]byte, error) {
+	cmd := r.command(args...)
+	cmd.Stdin = bytes.NewReader(stdin)
+	return output(cmd)
+}
+
+func output(cmd *exec.Cmd) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(stderr.Bytes()))
+		return nil, fmt.Errorf("git %s: %w: %s", cmd.Args[1], err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return stdout.Bytes(), nil
 }
@@ -147,6 +160,6 @@ func (r Repo) Commit(c Commit) error {
 		}
 		fmt.Fprintf(&b, "M 100644 inline %q\ndata %d\n%s\n", path, len(content), content)
 	}
-	_, err := r.output(r.Dir, b.Bytes(), "fast-import", "--quiet", "--force")
+	_, err := r.feed(b.Bytes(), "fast-import", "--quiet", "--force")
 	return err
 }
