@@ -23,12 +23,12 @@ import (
 
 // twoServers serves one repository by the package and by git http-backend.
 type twoServers struct {
-	t      *testing.T
+	t      testing.TB
 	repo   bare.Repo
 	served map[string]*httptest.Server
 }
 
-func serveTwice(t *testing.T) *twoServers {
+func serveTwice(t testing.TB) *twoServers {
 	t.Helper()
 	root := t.TempDir()
 	repo, err := bare.Init(filepath.Join(root, "1.git"), "main")
@@ -53,6 +53,11 @@ func serveTwice(t *testing.T) *twoServers {
 		t.Cleanup(s.served[name].Close)
 	}
 	return s
+}
+
+// in is s for a part of its test.
+func (s *twoServers) in(t testing.TB) *twoServers {
+	return &twoServers{t: t, repo: s.repo, served: s.served}
 }
 
 // question is a request of git.
@@ -365,9 +370,21 @@ func TestOddRequestsAreAnsweredAsByGit(t *testing.T) {
 		"broken push": {"POST", "git-receive-pack", "zzzz", map[string]string{"Content-Type": "application/x-git-receive-pack-request"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			(&twoServers{t: t, repo: s.repo, served: s.served}).same(q)
+			s.in(t).same(q)
 		})
 	}
+}
+
+func FuzzFetchesAreAnsweredAsByGit(f *testing.F) {
+	s := serveTwice(f)
+	s.commit("refs/heads/main", "one")
+	s.tag("v1", "refs/heads/main")
+	f.Add([]byte(list("peel", "symrefs", "unborn", "ref-prefix refs/heads/").body))
+	f.Add([]byte(line("command=ls-refs") + "0000"))
+	f.Add([]byte(line("command=ls-refs") + "0001" + line("ref-prefix \n") + "0002"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		s.in(t).same(question{"POST", "git-upload-pack", string(body), fetches(version2)})
+	})
 }
 
 func TestPushesAreReportedAsByGit(t *testing.T) {
