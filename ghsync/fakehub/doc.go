@@ -2,7 +2,7 @@
 // repositories, issues, comments, labels, pull requests, statuses and checks in
 // memory and answers the REST and GraphQL calls of a client with GitHub's own shapes,
 // status codes, headers and error bodies. Git data are real: each repository is a bare
-// repository behind `git http-backend`, so clones and pushes are real ones too.
+// repository that the services of git answer for, so clones and pushes are real ones too.
 //
 // # What it promises
 //

@@ -167,8 +167,8 @@ func (h *handle) Refs() (refs map[string]string) {
 // File returns the content of a file at a ref or commit; ok is false when there is none.
 func (h *handle) File(ref, path string) (content string, ok bool) {
 	h.locked(func() {
-		data, err := h.r.git.Read("cat-file", "blob", ref+":"+path)
-		content, ok = string(data), err == nil
+		data, found := h.r.git.File(ref, path)
+		content, ok = string(data), found
 	})
 	return content, ok
 }

@@ -1,14 +1,14 @@
 // Package bare keeps bare git repositories on disk and serves them: the git side of the fake
-// GitHub. Everything is done by git itself, in an environment where no configuration, hook,
-// prompt or variable of the machine reaches it.
+// GitHub. What git does, it does in an environment where no configuration, hook, prompt or
+// variable of the machine reaches it. What is asked most, refs and lists of refs, is read from
+// the files without a process, where these are plain; git judges all others.
 //
-// A Repo has no state but its directory. Git's own locks guard it, so its methods may be
-// called by several goroutines.
+// The state of a Repo is its directory, guarded by git's own locks, and what is remembered of
+// it cannot change; so its methods may be called by several goroutines.
 package bare
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -20,7 +20,10 @@ import (
 )
 
 // Repo is a bare repository.
-type Repo struct{ Dir string }
+type Repo struct {
+	Dir   string
+	known *known
+}
 
 // config is written straight into the file: a run of git per setting would make most
 // of the time a test needs to start.
@@ -43,17 +46,21 @@ const config = `[http]
 // exist; it becomes git's home.
 func Init(dir, branch string) (Repo, error) {
 	r := Repo{Dir: dir}
-	if _, err := r.output(filepath.Dir(dir), nil, "init", "-q", "--bare", "--template=", "-b", branch, dir); err != nil {
+	create := r.command("init", "-q", "--bare", "--template=", "-b", branch, dir)
+	create.Dir = filepath.Dir(dir)
+	if _, err := output(create); err != nil {
 		return r, err
 	}
-	file, err := os.OpenFile(filepath.Join(dir, "config"), os.O_APPEND|os.O_WRONLY, 0)
+	path := filepath.Join(dir, "config")
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return r, fmt.Errorf("configure the repository: %w", err)
 	}
-	if _, err := file.WriteString(config); err != nil {
-		return r, errors.Join(fmt.Errorf("configure the repository: %w", err), file.Close())
+	r.known = newKnown(append(data, config...))
+	if err := os.WriteFile(path, r.known.config, 0); err != nil {
+		return r, fmt.Errorf("configure the repository: %w", err)
 	}
-	return r, file.Close()
+	return r, nil
 }
 
 // Run runs one command and returns its output without space around it.
@@ -63,7 +70,7 @@ func (r Repo) Run(args ...string) (string, error) {
 }
 
 // Read runs one command and returns its output as it is.
-func (r Repo) Read(args ...string) ([]byte, error) { return r.output(r.Dir, nil, args...) }
+func (r Repo) Read(args ...string) ([]byte, error) { return output(r.command(args...)) }
 
 func (r Repo) env() []string {
 	return []string{
@@ -73,13 +80,24 @@ func (r Repo) env() []string {
 	}
 }
 
-func (r Repo) output(dir string, stdin []byte, args ...string) ([]byte, error) {
+func (r Repo) command(args ...string) *exec.Cmd {
 	cmd := exec.Command("git", args...)
-	cmd.Dir, cmd.Env, cmd.Stdin = dir, r.env(), bytes.NewReader(stdin)
+	cmd.Dir, cmd.Env = r.Dir, r.env()
+	return cmd
+}
+
+// feed runs one command with an input.
+func (r Repo) feed(stdin []byte, args ...string) ([]byte, error) {
+	cmd := r.command(args...)
+	cmd.Stdin = bytes.NewReader(stdin)
+	return output(cmd)
+}
+
+func output(cmd *exec.Cmd) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(stderr.Bytes()))
+		return nil, fmt.Errorf("git %s: %w: %s", cmd.Args[1], err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return stdout.Bytes(), nil
 }
@@ -97,6 +115,9 @@ func (r Repo) Import(source string) error {
 
 // Refs returns the object ids of all refs by their full names.
 func (r Repo) Refs() (map[string]string, error) {
+	if s, plain := r.snapshot(); plain {
+		return s.ids, nil
+	}
 	out, err := r.Run("for-each-ref", "--format=%(objectname) %(refname)")
 	if err != nil {
 		return nil, err
@@ -139,6 +160,6 @@ func (r Repo) Commit(c Commit) error {
 		}
 		fmt.Fprintf(&b, "M 100644 inline %q\ndata %d\n%s\n", path, len(content), content)
 	}
-	_, err := r.output(r.Dir, b.Bytes(), "fast-import", "--quiet", "--force")
+	_, err := r.feed(b.Bytes(), "fast-import", "--quiet", "--force")
 	return err
 }
