@@ -52,7 +52,6 @@ type repository struct {
 	others   recall.Pulls
 	swept    atomic.Bool // a sweep finds its requests
 	asked    bool        // configuration or command line name it
-	fetch    sync.Mutex  // one fetch at a time
 	judging  sync.Mutex  // one request at a time
 	configs  project.Configs
 	attempts gate.Attempts

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/checkpoint"
@@ -13,7 +12,6 @@ import (
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/journal"
-	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/bot/recall"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/ghsync/mirror/comment"
@@ -92,7 +90,7 @@ func (w *waiting) make(ctx context.Context) (dir string, d gate.Decision, err er
 	if dir, err := w.made(); err != nil || dir != "" {
 		return dir, gate.Decision{What: gate.Start}, errors.Join(err, w.took(ctx, dir))
 	}
-	base, files, c, problems, err := r.base(ctx)
+	base, files, c, problems, err := r.configs.Tip(ctx, r.bot.Config)
 	if err != nil {
 		return "", d, err
 	}
@@ -144,7 +142,7 @@ func (r *repository) continued(ctx context.Context, name string, issue int) (dir
 }
 
 func (r *repository) restored(ctx context.Context, name string, issue int) (host.RestoreSpec, error) {
-	_, _, c, problems, err := r.base(ctx)
+	_, _, c, problems, err := r.configs.Tip(ctx, r.bot.Config)
 	if len(problems.Errors()) > 0 {
 		c = r.bot.Config
 	}
@@ -202,26 +200,6 @@ func (w *waiting) took(ctx context.Context, dir string) error {
 		}
 	}
 	return w.repo.shelf.Remove(w.Issue)
-}
-
-// base fetches the tip of the base and reads what the repository says about its sessions there.
-func (r *repository) base(ctx context.Context) (base project.Base, files fs.FS, c *config.Config, problems document.Problems, err error) {
-	r.fetch.Lock()
-	defer r.fetch.Unlock()
-	c = r.bot.Config
-	for range 2 { // the base may name another one
-		if base, err = r.project.Base(ctx, c, ""); err != nil {
-			return base, nil, nil, nil, err
-		}
-		if files, err = r.project.Files(ctx, base.SHA); err != nil {
-			return base, nil, nil, nil, err
-		}
-		named := c.GitHub.BaseBranch
-		if c, problems = r.bot.ConfigOf(files); len(problems.Errors()) > 0 || c.GitHub.BaseBranch == named {
-			break
-		}
-	}
-	return base, files, c, problems, nil
 }
 
 // said is an error in one line, without secrets.
