@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/bot/claim"
-	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/journal"
-	"github.com/agentmux/agentmux/bot/recall"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/ghsync/mirror/comment"
 	"github.com/agentmux/agentmux/internal/crash"
@@ -81,7 +78,7 @@ func (w *waiting) refused(ctx context.Context, d gate.Decision) {
 func (w *waiting) make(ctx context.Context) (dir string, d gate.Decision, err error) {
 	r := w.repo
 	if w.Saved {
-		dir, d.Reason, err = r.continued(ctx, w.held.Seen().Claim.Session, w.Issue)
+		dir, d.Reason, err = r.saved.Continue(ctx, w.held.Seen().Claim.Session, w.Issue)
 		if d.What = gate.Start; d.Reason != "" {
 			d.What, d.Row, d.Remedy = gate.Refuse, gate.RowStart, "set the label again to start over"
 		}
@@ -130,33 +127,6 @@ func (w *waiting) make(ctx context.Context) (dir string, d gate.Decision, err er
 	}
 	crash.Point("made from ticket", "")
 	return dir, d, w.took(ctx, dir)
-}
-
-// continued makes the directory of a session from its checkpoint on the server; refused says why that must not be.
-func (r *repository) continued(ctx context.Context, name string, issue int) (dir, refused string, err error) {
-	spec, err := r.restored(ctx, name, issue)
-	if err != nil {
-		return "", "", err
-	}
-	return host.Elsewhere{Host: r.host}.Continue(ctx, spec)
-}
-
-func (r *repository) restored(ctx context.Context, name string, issue int) (host.RestoreSpec, error) {
-	_, _, c, problems, err := r.configs.Tip(ctx, r.bot.Config)
-	if len(problems.Errors()) > 0 {
-		c = r.bot.Config
-	}
-	return host.RestoreSpec{Project: r.project, Config: c, Session: name, Issue: issue, Host: r.bot.host, Repo: r.name()}, err
-}
-
-// checkpoint fetches that of a session, and says how its pull request is followed.
-func (r *repository) checkpoint(ctx context.Context, of recall.Pull) (*checkpoint.Fetched, config.Followup, error) {
-	spec, err := r.restored(ctx, of.Session, of.Issue)
-	if err != nil {
-		return nil, config.Followup{}, err
-	}
-	f, err := host.Elsewhere{Host: r.host}.Fetch(ctx, spec)
-	return f, spec.Config.Followup, err
 }
 
 // made returns the session of the ticket, if an earlier process has made it.
