@@ -77,6 +77,17 @@ func (r *repository) readReviews(ctx context.Context, number int) (again time.Du
 	if r.sessions.ofPull(number) == nil {
 		return r.readOthers(ctx, number)
 	}
+	if r.sessions.pulls.Unsure(number) {
+		p, open, err := r.follow.Ask(ctx, number)
+		if err != nil {
+			return 0, err
+		}
+		if !open {
+			r.left(number)
+			return 0, nil
+		}
+		r.sessions.pulls.Opened(p)
+	}
 	reviews, err := ghsync.Intake{Client: r.account.Client}.Reviews(ctx, r.name(), number)
 	if err != nil {
 		return 0, err
@@ -134,17 +145,15 @@ func (r *repository) hearLeft(ctx context.Context, left *orphan.Request) error {
 	said, h := left.Said, r.sessions.of(left.Seen.Issue)
 	here := h != nil && h.public() == left.Seen.Claim.Session
 	_, judged := r.journal.Command(left.Trigger.String())
-	switch {
-	case here || judged || said.Comment == nil && left.Trigger.Kind != gate.Review:
+	if here || judged || said.Comment == nil && left.Trigger.Kind != gate.Review {
 		if err := r.recaller().Free(ctx, left); err != nil || !here {
 			return err
 		}
 		h.wake()
-		r.pulls.Add(said.Pull, time.Time{})
-	case said.Comment != nil:
+	} else if said.Comment != nil {
 		r.ear.Hear(*said.Comment)
-	default:
-		r.pulls.Add(said.Pull, time.Time{})
+		return nil
 	}
+	r.pulls.Add(said.Pull, time.Time{})
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/gate"
@@ -43,7 +42,7 @@ func (w *waiting) starting(ctx context.Context) (over bool) {
 		return true
 	case err != nil:
 		w.repo.log().Warn("a ticket could not begin", "issue", w.Issue, "err", err)
-		w.repo.bot.queue.Again(entry{w}, "for this machine: "+w.repo.bot.said(err))
+		w.repo.bot.queue.Again(entry{w}, "for this machine: "+w.repo.bot.Host.Redactor.Line(err))
 		return false
 	case d.Row == gate.RowMachine:
 		w.repo.bot.queue.Again(entry{w}, d.Reason)
@@ -170,14 +169,4 @@ func (w *waiting) took(ctx context.Context, dir string) error {
 		}
 	}
 	return w.repo.shelf.Remove(w.Issue)
-}
-
-// said is an error in one line, without secrets.
-func (b *Bot) said(err error) string {
-	text := err.Error()
-	if b.Host.Redactor != nil {
-		text = b.Host.Redactor.Redact(text)
-	}
-	line, _, _ := strings.Cut(text, "\n")
-	return line
 }
