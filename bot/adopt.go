@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/inbox"
+	"github.com/agentmux/agentmux/bot/orphan"
 	"github.com/agentmux/agentmux/bot/recall"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -62,16 +63,6 @@ func (r *repository) mislay(ctx context.Context, held claim.Held) error {
 	return r.enqueue(t, held)
 }
 
-// leftOf takes the claim of a session out of those that are left.
-func leftOf(left map[int]claim.Seen, issue int, name, identity string) (claim.Seen, bool) {
-	s, ok := left[issue]
-	if !ok || s.Claim.Session != orchestrator.PublicID(name, identity) {
-		return claim.Seen{}, false
-	}
-	delete(left, issue)
-	return s, true
-}
-
 func (r *repository) adoptTickets(ctx context.Context, left map[int]claim.Seen) error {
 	tickets, problems, err := r.shelf.List()
 	if err != nil {
@@ -82,7 +73,7 @@ func (r *repository) adoptTickets(ctx context.Context, left map[int]claim.Seen) 
 		r.met.Add(p.Issue, r.bot.Now())
 	}
 	for _, t := range tickets {
-		s, ok := leftOf(left, t.Issue, t.Session, t.Identity)
+		s, ok := orphan.TakeFrom(left, t.Issue, orchestrator.PublicID(t.Session, t.Identity))
 		if !ok {
 			err = r.take(ctx, t, nil)
 		} else if held, adoptErr := r.desk.Adopt(s); adoptErr != nil {
@@ -116,7 +107,7 @@ func (r *repository) adoptSessions(ctx context.Context, left map[int]claim.Seen)
 			continue
 		}
 		var held claim.Held
-		if s, ok := leftOf(left, e.State.IssueNumber, e.State.SessionID, e.State.Identity); ok {
+		if s, ok := orphan.TakeFrom(left, e.State.IssueNumber, orchestrator.PublicID(e.State.SessionID, e.State.Identity)); ok {
 			if held, err = r.desk.Adopt(s); err != nil {
 				return err
 			}

@@ -241,7 +241,7 @@ func (b *Bot) noteUnserved(repo ghsync.Repo, err error) {
 	if b.unserved == nil {
 		b.unserved = map[string]string{}
 	}
-	b.unserved[repo.String()] = b.said(err)
+	b.unserved[repo.String()] = b.Host.Redactor.Line(err)
 }
 
 // serve opens a repository, takes up what an earlier process left of it, and begins to serve it. One
@@ -261,7 +261,7 @@ func (b *Bot) serve(ctx context.Context, repo ghsync.Repo, swept bool) (*reposit
 	}
 	r.swept.Store(swept)
 	if b.Issue == 0 { // a job was started by the label
-		if err := request.EnsureLabel(ctx, r.account.Client, r.name(), b.Config.Bot.Label, b.said, r.log()); err != nil {
+		if err := request.EnsureLabel(ctx, r.account.Client, r.name(), b.Config.Bot.Label, b.Host.Redactor.Line, r.log()); err != nil {
 			return nil, err
 		}
 	}

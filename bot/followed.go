@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/agentmux/agentmux/bot/ear"
 	"github.com/agentmux/agentmux/bot/follow"
 	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/bot/orphan"
 	"github.com/agentmux/agentmux/bot/recall"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -75,6 +77,17 @@ func (r *repository) readReviews(ctx context.Context, number int) (again time.Du
 	if r.sessions.ofPull(number) == nil {
 		return r.readOthers(ctx, number)
 	}
+	if r.sessions.pulls.Unsure(number) {
+		p, open, err := r.follow.Ask(ctx, number)
+		if err != nil {
+			return 0, err
+		}
+		if !open {
+			r.left(number)
+			return 0, nil
+		}
+		r.sessions.pulls.Opened(p)
+	}
 	reviews, err := ghsync.Intake{Client: r.account.Client}.Reviews(ctx, r.name(), number)
 	if err != nil {
 		return 0, err
@@ -90,23 +103,22 @@ func (r *repository) readReviews(ctx context.Context, number int) (again time.Du
 
 // readOthers is readReviews for a session that another machine had. What they ask for brings it here.
 func (r *repository) readOthers(ctx context.Context, number int) (again time.Duration, err error) {
-	w, err := recall.Reviews{
-		Pulls: &r.others, Client: r.account.Client, Repo: r.name(), Bot: r.bot.Config.Bot, Own: r.own,
-		Here:       func(of recall.Pull) bool { h := r.sessions.of(of.Issue); return h != nil && h.public() == of.Session },
-		Known:      func(source string) bool { _, known := r.journal.Command(source); return known },
-		Permission: r.permission, Claims: r.lookout, Saved: r.checkpoint, Log: r.log(),
-	}.Read(ctx, number)
+	w, err := r.reviews().Read(ctx, number)
 	if err != nil {
 		return 0, err
 	}
 	r.ear.HearReviews(number, w.Commands...)
-	if w.Round != 0 {
-		s, err := owner{r}.recall(ctx, ear.Subject{Issue: w.Issue, Of: w.Session}, gate.CommentTrigger(w.Round))
+	if id := cmp.Or(w.Round, w.Over); id != 0 {
+		s, err := owner{r}.recall(ctx, ear.Subject{Issue: w.Issue, Of: w.Session}, gate.ReviewTrigger(id))
 		if err != nil {
 			return 0, err
 		}
 		if h := r.sessions.of(w.Issue); h != nil && h.public() == w.Session && s.Holder == "" {
-			r.follow.Hear(ghsync.OpenPull{Number: number, Head: w.Head}, w.All...)
+			if w.Round != 0 {
+				r.follow.Hear(ghsync.OpenPull{Number: number, Head: w.Head}, w.All...)
+			} else if err := w.Tell(h.dir); err != nil {
+				return 0, err
+			}
 			h.wake() // it lets go of its claim if no round follows
 			r.bot.aim()
 		}
@@ -115,4 +127,33 @@ func (r *repository) readOthers(ctx context.Context, number int) (again time.Dur
 		return 0, nil
 	}
 	return w.Again, nil
+}
+
+// reviews finds what reviews ask of sessions that other machines had.
+func (r *repository) reviews() recall.Reviews {
+	return recall.Reviews{
+		Pulls: &r.others, Client: r.account.Client, Repo: r.name(), Bot: r.bot.Config.Bot, Own: r.own,
+		Here:       func(of recall.Pull) bool { h := r.sessions.of(of.Issue); return h != nil && h.public() == of.Session },
+		Known:      func(source string) bool { _, known := r.journal.Command(source); return known },
+		Permission: r.permission, Claims: r.lookout, Saved: r.saved.Fetch, Log: r.log(),
+	}
+}
+
+// hearLeft has what a person said to a resting session heard here, for which a host that is gone has claimed the issue. The
+// claim stays until that is done, so that a kill loses nothing; it is given back if nobody here will take it.
+func (r *repository) hearLeft(ctx context.Context, left *orphan.Request) error {
+	said, h := left.Said, r.sessions.of(left.Seen.Issue)
+	here := h != nil && h.public() == left.Seen.Claim.Session
+	_, judged := r.journal.Command(left.Trigger.String())
+	if here || judged || said.Comment == nil && left.Trigger.Kind != gate.Review {
+		if err := r.recaller().Free(ctx, left); err != nil || !here {
+			return err
+		}
+		h.wake()
+	} else if said.Comment != nil {
+		r.ear.Hear(*said.Comment)
+		return nil
+	}
+	r.pulls.Add(said.Pull, time.Time{})
+	return nil
 }

@@ -21,6 +21,10 @@ func (r *repository) found(c intake.Changes) {
 			r.met.Add(issue.Number, time.Time{})
 		case issue.Pull != "" && !issue.Closed && r.sessions.ofPull(issue.Number) == nil:
 			r.pulls.Add(issue.Number, time.Time{}) // the list of pull requests is read for sessions that are here
+		case issue.Pull != "" && issue.Closed && r.sessions.ofPull(issue.Number) != nil:
+			r.left(issue.Number)
+		case issue.Pull != "":
+			r.sessions.pulls.Reopened(issue.Number)
 		}
 	}
 	r.ear.Hear(c.Comments...)
@@ -29,11 +33,26 @@ func (r *repository) found(c intake.Changes) {
 		r.pulls.Add(p.Number, time.Time{})
 	}
 	for _, number := range c.Left {
-		r.sessions.pulls.Closed(number)
-		r.follow.Leave(number)
-		r.keeper.Look()
+		r.left(number)
+	}
+	if c.Whole || len(c.Pulls) > 0 { // the list of pull requests was read
+		for _, h := range r.sessions.all() {
+			s := h.state.Load()
+			if closed, ask := r.sessions.pulls.Unlisted(s, c.Whole, r.bot.Now()); closed {
+				r.left(s.Completion.PRNumber)
+			} else if ask {
+				r.pulls.Add(s.Completion.PRNumber, time.Time{})
+			}
+		}
 	}
 	r.bot.aim()
+}
+
+// left takes in that a pull request is closed.
+func (r *repository) left(number int) {
+	r.sessions.pulls.Closed(number)
+	r.follow.Leave(number)
+	r.keeper.Look()
 }
 
 // isBusy reports whether an issue has a ticket or a session that is under way.

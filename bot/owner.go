@@ -9,7 +9,6 @@ import (
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/ear"
 	"github.com/agentmux/agentmux/bot/gate"
-	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/recall"
 	"github.com/agentmux/agentmux/ghsync"
 )
@@ -98,7 +97,7 @@ func (o owner) recall(ctx context.Context, s ear.Subject, by gate.Trigger) (ear.
 // recaller brings sessions of the repository here.
 func (r *repository) recaller() recall.Recaller {
 	return recall.Recaller{
-		Claims: r.lookout, Saved: host.Elsewhere{Host: r.host}.Saved(r.project), Continue: r.continued, Log: r.log(),
+		Claims: r.lookout, Saved: r.saved.Saved, Continue: r.saved.Continue, Log: r.log(),
 		Record: func(ctx context.Context, issue int) (ghsync.Record, error) {
 			return r.account.Client.Record(ctx, r.name(), issue)
 		},

@@ -66,6 +66,9 @@ func (r *repository) decide(ctx context.Context, issue int) (again time.Duration
 	if err != nil {
 		return 0, err
 	}
+	if left != nil && left.Said.Unheard {
+		return 0, r.hearLeft(ctx, left)
+	}
 	d := gate.Decide(ctx, facts, r.server)
 	if !left.Follows(d) {
 		return 0, nil
@@ -108,6 +111,9 @@ func (r *repository) facts(ctx context.Context, issue int, record ghsync.Record,
 	}
 	_, asked := record.Request(f.Rules.Bot.Label)
 	if !asked && left != nil && readErr == nil {
+		if err := r.reviews().Left(ctx, left, record); err != nil {
+			return f, nil, err
+		}
 		return left.Judged(f, r.journal), left, nil
 	}
 	if asked && left != nil && left.Mislaid {

@@ -21,7 +21,7 @@ func (b *Bot) Report() report.Report {
 		one := report.Repository{Facts: facts[repo.id], Commands: len(repo.journal.Pending())}
 		one.Repo, one.RepoID = repo.name(), repo.id
 		if one.Err != nil {
-			one.Err = errors.New(b.said(one.Err))
+			one.Err = errors.New(b.Host.Redactor.Line(one.Err))
 		}
 		for _, h := range repo.sessions.all() {
 			if h.claim() != nil {

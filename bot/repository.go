@@ -52,9 +52,9 @@ type repository struct {
 	others   recall.Pulls
 	swept    atomic.Bool // a sweep finds its requests
 	asked    bool        // configuration or command line name it
-	fetch    sync.Mutex  // one fetch at a time
 	judging  sync.Mutex  // one request at a time
 	configs  project.Configs
+	saved    recall.Checkpoints
 	attempts gate.Attempts
 	shelving sync.Mutex // who changes a ticket
 
@@ -131,12 +131,13 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 			return nil, err
 		}
 	}
+	r.saved = recall.Checkpoints{Host: r.host, Project: r.project, Configs: &r.configs, Config: b.Config, ID: b.host, Repo: r.name}
 	r.desk, err = tenure.OpenDesk(ctx, r.host, tenure.DeskSpec{
 		Repo: r.repo, RepoID: r.id, Host: b.host, SingleHost: b.Config.Bot.SingleHost, Write: b.Config.GitHub.WriteEvery(), Free: b.queue.Free, Log: b.Log,
 	})
 	r.lookout = orphan.New(orphan.Options{
 		Desk: r.desk, Own: b.host, Issue: b.Issue, Quiet: b.Commanded, Found: func(issue int) { r.met.Add(issue, time.Time{}) }, Room: b.queue.Room, Now: b.Now, Log: r.log(),
-		Saved: host.Elsewhere{Host: r.host}.Saved(r.project),
+		Saved: r.saved.Saved,
 	})
 	return r, err
 }

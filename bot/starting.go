@@ -4,17 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"strings"
 
-	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/bot/claim"
-	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/journal"
-	"github.com/agentmux/agentmux/bot/project"
-	"github.com/agentmux/agentmux/bot/recall"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/ghsync/mirror/comment"
 	"github.com/agentmux/agentmux/internal/crash"
@@ -48,7 +42,7 @@ func (w *waiting) starting(ctx context.Context) (over bool) {
 		return true
 	case err != nil:
 		w.repo.log().Warn("a ticket could not begin", "issue", w.Issue, "err", err)
-		w.repo.bot.queue.Again(entry{w}, "for this machine: "+w.repo.bot.said(err))
+		w.repo.bot.queue.Again(entry{w}, "for this machine: "+w.repo.bot.Host.Redactor.Line(err))
 		return false
 	case d.Row == gate.RowMachine:
 		w.repo.bot.queue.Again(entry{w}, d.Reason)
@@ -83,7 +77,7 @@ func (w *waiting) refused(ctx context.Context, d gate.Decision) {
 func (w *waiting) make(ctx context.Context) (dir string, d gate.Decision, err error) {
 	r := w.repo
 	if w.Saved {
-		dir, d.Reason, err = r.continued(ctx, w.held.Seen().Claim.Session, w.Issue)
+		dir, d.Reason, err = r.saved.Continue(ctx, w.held.Seen().Claim.Session, w.Issue)
 		if d.What = gate.Start; d.Reason != "" {
 			d.What, d.Row, d.Remedy = gate.Refuse, gate.RowStart, "set the label again to start over"
 		}
@@ -92,7 +86,7 @@ func (w *waiting) make(ctx context.Context) (dir string, d gate.Decision, err er
 	if dir, err := w.made(); err != nil || dir != "" {
 		return dir, gate.Decision{What: gate.Start}, errors.Join(err, w.took(ctx, dir))
 	}
-	base, files, c, problems, err := r.base(ctx)
+	base, files, c, problems, err := r.configs.Tip(ctx, r.bot.Config)
 	if err != nil {
 		return "", d, err
 	}
@@ -132,33 +126,6 @@ func (w *waiting) make(ctx context.Context) (dir string, d gate.Decision, err er
 	}
 	crash.Point("made from ticket", "")
 	return dir, d, w.took(ctx, dir)
-}
-
-// continued makes the directory of a session from its checkpoint on the server; refused says why that must not be.
-func (r *repository) continued(ctx context.Context, name string, issue int) (dir, refused string, err error) {
-	spec, err := r.restored(ctx, name, issue)
-	if err != nil {
-		return "", "", err
-	}
-	return host.Elsewhere{Host: r.host}.Continue(ctx, spec)
-}
-
-func (r *repository) restored(ctx context.Context, name string, issue int) (host.RestoreSpec, error) {
-	_, _, c, problems, err := r.base(ctx)
-	if len(problems.Errors()) > 0 {
-		c = r.bot.Config
-	}
-	return host.RestoreSpec{Project: r.project, Config: c, Session: name, Issue: issue, Host: r.bot.host, Repo: r.name()}, err
-}
-
-// checkpoint fetches that of a session, and says how its pull request is followed.
-func (r *repository) checkpoint(ctx context.Context, of recall.Pull) (*checkpoint.Fetched, config.Followup, error) {
-	spec, err := r.restored(ctx, of.Session, of.Issue)
-	if err != nil {
-		return nil, config.Followup{}, err
-	}
-	f, err := host.Elsewhere{Host: r.host}.Fetch(ctx, spec)
-	return f, spec.Config.Followup, err
 }
 
 // made returns the session of the ticket, if an earlier process has made it.
@@ -202,34 +169,4 @@ func (w *waiting) took(ctx context.Context, dir string) error {
 		}
 	}
 	return w.repo.shelf.Remove(w.Issue)
-}
-
-// base fetches the tip of the base and reads what the repository says about its sessions there.
-func (r *repository) base(ctx context.Context) (base project.Base, files fs.FS, c *config.Config, problems document.Problems, err error) {
-	r.fetch.Lock()
-	defer r.fetch.Unlock()
-	c = r.bot.Config
-	for range 2 { // the base may name another one
-		if base, err = r.project.Base(ctx, c, ""); err != nil {
-			return base, nil, nil, nil, err
-		}
-		if files, err = r.project.Files(ctx, base.SHA); err != nil {
-			return base, nil, nil, nil, err
-		}
-		named := c.GitHub.BaseBranch
-		if c, problems = r.bot.ConfigOf(files); len(problems.Errors()) > 0 || c.GitHub.BaseBranch == named {
-			break
-		}
-	}
-	return base, files, c, problems, nil
-}
-
-// said is an error in one line, without secrets.
-func (b *Bot) said(err error) string {
-	text := err.Error()
-	if b.Host.Redactor != nil {
-		text = b.Host.Redactor.Redact(text)
-	}
-	line, _, _ := strings.Cut(text, "\n")
-	return line
 }

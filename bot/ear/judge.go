@@ -79,7 +79,7 @@ func (e *Ear) judge(ctx context.Context, w *waiting) (wait time.Duration, err er
 		}
 	}
 	if j.recalls(a) {
-		if j.s, err = e.recall(ctx, j.s, w.id); err != nil {
+		if j.s, err = e.recall(ctx, j.s, w.source); err != nil {
 			return 0, err
 		}
 		if j.s.Holder != "" {

@@ -52,6 +52,16 @@ func TestGitHub76AnAnswerIsForASessionOfAnotherMachine(t *testing.T) {
 	}
 }
 
+// A review that gives a command is named as one to the other machines: comments are counted apart.
+func TestACommandInAReviewIsNamedAsOne(t *testing.T) {
+	s := newScene(t)
+	s.review("/agentmux answer q1 this", "wil")
+	s.ear.Step(t.Context())
+	if len(s.recalled) != 1 || !strings.HasPrefix(s.recalled[0], "review/") {
+		t.Errorf("asked for %v", s.recalled)
+	}
+}
+
 // A command that a session got on another machine, whose receipt is owed, counts once.
 func TestACommandThatCameAlongCountsOnce(t *testing.T) {
 	s := newScene(t)

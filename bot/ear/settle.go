@@ -238,7 +238,7 @@ func (e *Ear) follow(ctx context.Context, c journal.Command, s Subject, line orc
 	if state, err := sess.ReadState(); err != nil || !state.Ended() { // it is under way
 		return s, err
 	}
-	s, err = e.recall(ctx, s, idOf(c.Source))
+	s, err = e.recall(ctx, s, c.Source)
 	if err != nil || s.Holder != "" || s.Dir != c.Session { // it takes the place of the former directory
 		return s, err
 	}
@@ -247,9 +247,14 @@ func (e *Ear) follow(ctx context.Context, c journal.Command, s Subject, line orc
 	return s, err
 }
 
-// recall asks for the session of another machine. What was read of a directory that it takes the place of is forgotten.
-func (e *Ear) recall(ctx context.Context, s Subject, comment int64) (Subject, error) {
-	s, err := e.o.Recall(ctx, s, gate.CommentTrigger(comment))
+// recall asks for the session of another machine, for a command by its source. What was read of a directory that it takes
+// the place of is forgotten.
+func (e *Ear) recall(ctx context.Context, s Subject, source string) (Subject, error) {
+	by := gate.CommentTrigger(idOf(source))
+	if isReview(source) {
+		by = gate.ReviewTrigger(by.ID)
+	}
+	s, err := e.o.Recall(ctx, s, by)
 	delete(e.results, s.Dir)
 	return s, err
 }

@@ -16,6 +16,18 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
+// Ask asks GitHub for a pull request that the list of open ones does not have, and reports whether it is open.
+func (f *Follow) Ask(ctx context.Context, number int) (p ghsync.OpenPull, open bool, err error) {
+	f.mu.Lock()
+	r := feedback.Reader{Client: f.o.Client, Repo: f.repo}
+	f.mu.Unlock()
+	h, err := r.Head(ctx, number)
+	if transport.IsNotFound(err) {
+		return p, false, nil
+	}
+	return ghsync.OpenPull{Number: number, Head: h.SHA}, h.Open, err
+}
+
 // inspection is one look at a pull request.
 type inspection struct {
 	f       *Follow

@@ -19,6 +19,7 @@ type Kind string
 const (
 	Label   Kind = "label"   // somebody set the request label
 	Comment Kind = "comment" // somebody wrote a command
+	Review  Kind = "review"  // somebody wants changes of a pull request, or wrote a command there
 	CLI     Kind = "cli"     // a person typed agentmux issue
 )
 
@@ -29,7 +30,7 @@ type Trigger struct {
 	Kind Kind
 	Name string    // the label in lower case, or the session
 	At   time.Time // when the label was set, by the server, in seconds
-	ID   int64     // the account that set the label, 0 if it is deleted; or the comment
+	ID   int64     // the account that set the label, 0 if it is deleted; or the comment or the review
 }
 
 // LabelTrigger is the trigger of a label event. GitHub ignores the case of a label, and one of
@@ -41,16 +42,20 @@ func LabelTrigger(e ghsync.LabelEvent) Trigger {
 // CommentTrigger is the trigger of a command in a comment.
 func CommentTrigger(id int64) Trigger { return Trigger{Kind: Comment, ID: id} }
 
+// ReviewTrigger is the trigger of a round that a review wants. No session begins by it. GitHub counts reviews and
+// comments apart.
+func ReviewTrigger(id int64) Trigger { return Trigger{Kind: Review, ID: id} }
+
 // CLITrigger is the trigger of a session that a person started at a terminal.
 func CLITrigger(session string) Trigger { return Trigger{Kind: CLI, Name: session} }
 
-// String is label/<name>/<time>/<actor id>, comment/<id> or cli/<session>; "" for no trigger.
+// String is label/<name>/<time>/<actor id>, comment/<id>, review/<id> or cli/<session>; "" for no trigger.
 func (t Trigger) String() string {
 	switch t.Kind {
 	case Label:
 		return fmt.Sprintf("%s/%s/%s/%d", Label, t.Name, t.At.UTC().Format(time.RFC3339), t.ID)
-	case Comment:
-		return fmt.Sprintf("%s/%d", Comment, t.ID)
+	case Comment, Review:
+		return fmt.Sprintf("%s/%d", t.Kind, t.ID)
 	case CLI:
 		return string(CLI) + "/" + t.Name
 	}
@@ -67,7 +72,7 @@ func ParseTrigger(text string) (Trigger, error) {
 	switch t.Kind {
 	case Label:
 		t.label(rest)
-	case Comment:
+	case Comment, Review:
 		t.ID, _ = strconv.ParseInt(rest, 10, 64)
 	case CLI:
 		if sessionName().MatchString(rest) {
@@ -110,7 +115,7 @@ func (t Trigger) empty() bool {
 	switch t.Kind {
 	case Label, CLI:
 		return t.Name == ""
-	case Comment:
+	case Comment, Review:
 		return t.ID <= 0
 	}
 	return true

@@ -16,6 +16,7 @@ func TestTriggersAreTheSameWrittenAndRead(t *testing.T) {
 		"label/agentmux:do/this/2026-11-21T10:04:31Z/9":    gate.LabelTrigger(label("agentmux:do/this", mia, 0)),
 		"label/agentmux:\U0001F680/2026-11-21T10:04:32Z/9": gate.LabelTrigger(label("agentmux:\U0001F680", mia, time.Second)),
 		"comment/77":                   gate.CommentTrigger(77),
+		"review/77":                    gate.ReviewTrigger(77),
 		"cli/20261121-100512-issue-12": gate.CLITrigger("20261121-100512-issue-12"),
 	} {
 		back, err := gate.ParseTrigger(want)
@@ -31,7 +32,7 @@ func TestTriggersAreTheSameWrittenAndRead(t *testing.T) {
 	for _, bad := range []string{
 		"", "label", "label/", "label/agentmux", "label/agentmux/2026-11-21T10:04:31Z", "label//2026-11-21T10:04:31Z/9", "label/AgentMux/2026-11-21T10:04:31Z/9",
 		"label/agentmux/2026-11-21T10:04:31.5Z/9", "label/agentmux/2026-11-21T11:04:31+01:00/9", "label/agentmux/yesterday/9", "label/agentmux/2026-11-21T10:04:31Z/-1",
-		"label/agentmux/2026-11-21T10:04:31Z/09", "label/a\nb/2026-11-21T10:04:31Z/9", "comment/", "comment/0", "comment/-7", "comment/7x", "comment/007", "cli/", "cli/../x", "review/7",
+		"label/agentmux/2026-11-21T10:04:31Z/09", "label/a\nb/2026-11-21T10:04:31Z/9", "comment/", "comment/0", "comment/-7", "comment/7x", "comment/007", "cli/", "cli/../x", "review/", "review/07", "reviews/7",
 	} {
 		if got, err := gate.ParseTrigger(bad); err == nil {
 			t.Errorf("%q was read as %+v", bad, got)

@@ -138,3 +138,32 @@ func TestLabelsInAnotherOrderAreNoNews(t *testing.T) {
 		}
 	})
 }
+
+// The first list of open pull requests says whether it has all of them, also if there are none: those of sessions that it does
+// not have were closed while nobody looked.
+func TestTheFirstListSaysWhetherItIsWhole(t *testing.T) {
+	for name, c := range map[string]struct {
+		open  int
+		whole bool
+	}{"none": {0, true}, "some": {49, true}, "fifty": {50, false}} {
+		t.Run(name, func(t *testing.T) {
+			inTime(t, func(t *testing.T, w *world) {
+				in, list := w.inbox(), &pullList{Handler: w.wire.Handler, open: map[int]time.Time{}}
+				w.wire.Handler = list
+				for n := range c.open {
+					list.set(100+n, time.Now())
+				}
+				p := w.poller(in, each(time.Minute))
+				p.Set(intake.Mode{Pulls: true})
+				wait(2 * time.Minute)
+				whole, pulls := false, 0
+				for _, of := range in.changes() {
+					whole, pulls = whole || of.Whole, pulls+len(of.Pulls)
+				}
+				if whole != c.whole || pulls != c.open {
+					t.Errorf("whole %t, %d pull requests", whole, pulls)
+				}
+			})
+		})
+	}
+}

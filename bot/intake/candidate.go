@@ -1,6 +1,10 @@
 package intake
 
-import "github.com/agentmux/agentmux/ghsync"
+import (
+	"slices"
+
+	"github.com/agentmux/agentmux/ghsync"
+)
 
 // Via is the source of a candidate.
 type Via string
@@ -37,6 +41,8 @@ type Changes struct {
 	// that were closed since.
 	Pulls []ghsync.OpenPull
 	Left  []int
+	// Whole says that the list of open pull requests was read and has all of them.
+	Whole bool
 }
 
 // candidate returns the record of an issue in a list; ok is false if it asks for nothing.
@@ -58,32 +64,17 @@ func (c Changes) Of(issue int, ours func(pull int) bool) Changes {
 	if issue == 0 {
 		return c
 	}
-	is := func(n int) bool { return n == issue || ours(n) }
-	part := Changes{Repo: c.Repo, RepoID: c.RepoID}
-	for _, one := range c.Candidates {
-		if one.Issue == issue {
-			part.Candidates = append(part.Candidates, one)
-		}
+	of := func(n int) bool { return n == issue || ours(n) }
+	return Changes{
+		Repo: c.Repo, RepoID: c.RepoID, Whole: c.Whole,
+		Candidates: only(c.Candidates, func(k Candidate) bool { return k.Issue == issue }),
+		Issues:     only(c.Issues, func(i ghsync.Issue) bool { return i.Number == issue }),
+		Comments:   only(c.Comments, func(k ghsync.IssueComment) bool { return of(k.On) }),
+		Pulls:      only(c.Pulls, func(p ghsync.OpenPull) bool { return ours(p.Number) }),
+		Left:       only(c.Left, ours),
 	}
-	for _, one := range c.Issues {
-		if one.Number == issue {
-			part.Issues = append(part.Issues, one)
-		}
-	}
-	for _, one := range c.Comments {
-		if is(one.On) {
-			part.Comments = append(part.Comments, one)
-		}
-	}
-	for _, one := range c.Pulls {
-		if ours(one.Number) {
-			part.Pulls = append(part.Pulls, one)
-		}
-	}
-	for _, pull := range c.Left {
-		if ours(pull) {
-			part.Left = append(part.Left, pull)
-		}
-	}
-	return part
+}
+
+func only[T any](all []T, is func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return !is(one) })
 }

@@ -117,7 +117,7 @@ func (p *Poller) readPulls(ctx context.Context) (found, far bool, err error) {
 	if err != nil || l.tag.Unchanged() {
 		return false, false, err
 	}
-	fresh, numbers, c, first := map[int64]sight{}, []int{}, Changes{}, !l.memory.read
+	fresh, numbers, c, first := map[int64]sight{}, []int{}, Changes{Whole: len(open) < listedPulls}, !l.memory.read
 	for _, pull := range open {
 		numbers = append(numbers, pull.Number)
 		if id, now := pullSight(pull); l.isNew(id, now) {
@@ -134,7 +134,7 @@ func (p *Poller) readPulls(ctx context.Context) (found, far bool, err error) {
 			numbers = append(numbers, n)
 		}
 	}
-	if len(c.Pulls)+len(c.Left) > 0 {
+	if len(c.Pulls)+len(c.Left) > 0 || first {
 		found = !first
 		if err := p.hand(ctx, c); err != nil {
 			return false, false, err

@@ -31,6 +31,17 @@ func (l *Lookout) Mislay(ctx context.Context, held claim.Held, lacks func(name s
 	return nil, released(ctx, held)
 }
 
+// TakeFrom takes the claim of a session, by its name on the server, out of those that an earlier process of this host left,
+// by issue.
+func TakeFrom(left map[int]claim.Seen, issue int, session string) (claim.Seen, bool) {
+	s, ok := left[issue]
+	if !ok || s.Claim.Session != session {
+		return claim.Seen{}, false
+	}
+	delete(left, issue)
+	return s, true
+}
+
 // keptOf returns the kept request of an issue; nil without one. One whose claim another host has taken is that
 // host's.
 func (l *Lookout) keptOf(issue int) *keptRequest {

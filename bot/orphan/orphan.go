@@ -43,8 +43,19 @@ type Request struct {
 	Mislaid bool
 	// Saved, with Begun: it can be continued from its checkpoint on the server.
 	Saved bool
+	// Said is what a person said to the session, for which its host had claimed the issue.
+	Said Said
 	// Name and Identity are those of the session that it became or was to become.
 	Name, Identity string
+}
+
+// Said is what became of a comment or a review for which a host had claimed the issue of a session that it then left. See
+// recall.Reviews.Left.
+type Said struct {
+	Ask     *gate.Ask            // who said it; nil: it is not there any more, or was not looked for
+	Comment *ghsync.IssueComment // nil: it was a review, or is not there any more
+	Pull    int                  // the pull request of the session; 0: none
+	Unheard bool                 // the session rests, and did not get it
 }
 
 // Of reads the request of a claim that may be taken from its host by a bot. ok is false for a session
@@ -93,6 +104,7 @@ func of(seen claim.Seen, why claim.Stale) (q Request, ok bool) {
 // by or the comment that asked for it, and without the decision to queue it, which this host may have
 // made before another one took it.
 func (q Request) Judged(f gate.Facts, j *journal.Journal) gate.Facts {
+	f.Ask = q.Said.Ask
 	for _, c := range f.Record.Comments {
 		if q.Trigger == gate.CommentTrigger(c.ID) {
 			f.Ask = &gate.Ask{Trigger: q.Trigger, By: c.Author, At: c.CreatedAt}

@@ -18,6 +18,7 @@ type Configs struct {
 
 	mu    sync.Mutex
 	known map[string]*config.Config // by commit
+	fetch sync.Mutex                // one fetch at a time
 }
 
 // maxConfigs bounds how many configurations are remembered.
@@ -46,4 +47,25 @@ func (k *Configs) At(ctx context.Context, commit string) (*config.Config, error)
 	}
 	k.known[commit] = c
 	return c, nil
+}
+
+// Tip fetches the tip of the base, which c or the configuration there names, and reads what the repository says about
+// its sessions there. With problems that are errors, now is not to be used.
+func (k *Configs) Tip(ctx context.Context, c *config.Config) (base Base, files fs.FS, now *config.Config, problems document.Problems, err error) {
+	k.fetch.Lock()
+	defer k.fetch.Unlock()
+	now = c
+	for range 2 { // the base may name another one
+		if base, err = k.Project.Base(ctx, now, ""); err != nil {
+			return base, nil, nil, nil, err
+		}
+		if files, err = k.Project.Files(ctx, base.SHA); err != nil {
+			return base, nil, nil, nil, err
+		}
+		named := now.GitHub.BaseBranch
+		if now, problems = k.Of(files); len(problems.Errors()) > 0 || now.GitHub.BaseBranch == named {
+			break
+		}
+	}
+	return base, files, now, problems, nil
 }

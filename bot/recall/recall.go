@@ -138,11 +138,11 @@ func isSession(public string) bool {
 	return session.ValidName(name) && session.ValidIdentity(identity) && orchestrator.PublicID(name, identity) == public
 }
 
-// Unheard reports whether a claim of this host is for a session that was called here by a command which is heard again:
-// it does not end as lost. One that was given the command here, or that another try is, does.
+// Unheard reports whether a claim of this host is for a session that was called here by a command or a review which is heard
+// again: it does not end as lost. One that was given the command here, or that another try is, does.
 func Unheard(seen claim.Seen, j *journal.Journal) bool {
 	q, ok := orphan.Mislaid(seen)
-	if !ok || q.Trigger.Kind != gate.Comment {
+	if !ok || q.Trigger.Kind != gate.Comment && q.Trigger.Kind != gate.Review {
 		return false
 	}
 	_, decided := j.Decision(seen.Issue, q.Trigger)

@@ -61,7 +61,11 @@ type Wanted struct {
 	Commands []ghsync.Review // they are to be heard now
 	Round    int64           // the newest review that wants a round now; 0: none does
 	Head     string          // of Round
-	Again    time.Duration   // when to look again; 0: when the pull request changes
+	// Over is the review of By for which a host that is gone has claimed the issue, and from which no round follows any more:
+	// the session is to say so. 0: there is none.
+	Over  int64
+	By    string
+	Again time.Duration // when to look again; 0: when the pull request changes
 }
 
 // Read reads the reviews of a pull request, if it is of a session that another machine had.
@@ -74,6 +78,15 @@ func (r Reviews) Read(ctx context.Context, number int) (Wanted, error) {
 	if w.All, err = (ghsync.Intake{Client: r.Client}).Reviews(ctx, r.Repo, number); err != nil {
 		return Wanted{}, err
 	}
+	if w, err = r.wanted(ctx, number, w); err != nil || len(w.Commands) > 0 || w.Round != 0 || w.Again != 0 {
+		return w, err
+	}
+	return w, r.over(ctx, &w)
+}
+
+// wanted finds out what the reviews want now.
+func (r Reviews) wanted(ctx context.Context, number int, w Wanted) (Wanted, error) {
+	of := w.Pull
 	ask, answers, err := r.asking(ctx, &w)
 	if err != nil || len(ask) == 0 {
 		return w, err

@@ -35,6 +35,7 @@ type room struct {
 	looked int    // how often the checkpoint was read
 	none   bool   // it is not on the server
 	made   time.Time
+	change func(*orchestrator.State) // of the session in it
 }
 
 func newRoom(t *testing.T, body string) *room {
@@ -98,7 +99,10 @@ func (m *room) saved(context.Context, recall.Pull) (*checkpoint.Fetched, config.
 	}
 	s := orchestrator.NewState()
 	s.Phase, s.Outcome, s.LastEvent = orchestrator.PhaseDone, orchestrator.OutcomeDone, orchestrator.LastResumed
-	s.Completion.Commit = m.head
+	s.Completion.Commit, s.Completion.PRNumber = m.head, m.pull
+	if m.change != nil {
+		m.change(s)
+	}
 	state, err := s.Encode()
 	return &checkpoint.Fetched{Manifest: checkpoint.Manifest{At: m.made}, Session: map[string][]byte{session.StateFile: state, session.Commands: []byte(m.lines)}}, config.Followup{Days: 14, Rounds: 3, Quiet: 5 * time.Minute}, err
 }

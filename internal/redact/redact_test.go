@@ -370,6 +370,21 @@ func TestAddRefusesWhatCannotBeSearchedFor(t *testing.T) {
 	}
 }
 
+// An error in one line has no secret, and is the same line where none is known.
+func TestALineOfAnErrorHasNoSecret(t *testing.T) {
+	r := redact.New()
+	if err := r.Add("token", "s3cr3t-value-of-this-test"); err != nil {
+		t.Fatal(err)
+	}
+	err := errors.New("push with s3cr3t-value-of-this-test: refused\nmore")
+	if got := r.Line(err); strings.Contains(got, "s3cr3t") || !strings.HasSuffix(got, ": refused") {
+		t.Errorf("%q", got)
+	}
+	if got := (*redact.Redactor)(nil).Line(errors.New("a\nb")); got != "a" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestErrorNeverShowsTheValue(t *testing.T) {
 	value := random(15, 30, alnum)
 	err := redact.New().Add("bad name", value)

@@ -191,6 +191,16 @@ func (r *Redactor) Error(err error) error {
 	return err
 }
 
+// Line returns an error in one line, without secrets. A nil Redactor knows of none.
+func (r *Redactor) Line(err error) string {
+	text := err.Error()
+	if r != nil {
+		text = r.Redact(text)
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
 type redactedError struct {
 	text  string
 	cause error
