@@ -56,6 +56,7 @@ type Options struct {
 	Slots       int          // sessions at once
 	Once        bool         // end when everything was judged and every session has ended
 	Issue, Pull int          // served alone, by a job, whose end cancels its session; 0: all are. Pull is one of Issue, on which a comment asks; 0: none
+	Met         *request.Met // Issue as that job met it; nil: it is read
 	Commanded   bool         // a comment started that job: what a dead host left waits for what it says
 	HostID      claim.HostID // empty: that of the machine
 	Now         func() time.Time

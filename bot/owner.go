@@ -99,7 +99,7 @@ func (r *repository) recaller() recall.Recaller {
 	return recall.Recaller{
 		Claims: r.lookout, Saved: r.saved.Saved, Continue: r.saved.Continue, Log: r.log(),
 		Record: func(ctx context.Context, issue int) (ghsync.Record, error) {
-			return r.account.Client.Record(ctx, r.name(), issue)
+			return r.server.Record(ctx, r.name(), issue)
 		},
 		Believes: recall.Believes(r.own, r.permission),
 	}
@@ -136,7 +136,7 @@ func (o owner) Retry(ctx context.Context, s ear.Subject, r ear.Retry) (gate.Deci
 	if former != nil && string(former.state.Load().Trigger) == r.Trigger.String() {
 		return gate.Decision{Row: gate.RowStart, What: gate.Queue}, nil
 	}
-	record, readErr := o.account.Client.Record(ctx, o.name(), s.Issue)
+	record, readErr := o.server.Record(ctx, o.name(), s.Issue)
 	facts, left, err := o.facts(ctx, s.Issue, record, readErr)
 	if err != nil {
 		return gate.Decision{}, err

@@ -56,7 +56,7 @@ func (r *repository) decide(ctx context.Context, issue int) (again time.Duration
 			}
 		}
 	}
-	record, readErr := r.account.Client.Record(ctx, r.name(), issue)
+	record, readErr := r.server.Record(ctx, r.name(), issue)
 	if readErr == nil && record.Issue.Closed {
 		if err := r.closed(ctx, issue); err != nil {
 			return 0, err

@@ -104,7 +104,7 @@ const patience = 10 * time.Second
 // rehearse judges an issue and prints what follows.
 func (r *repository) rehearse(ctx context.Context, issue int, w io.Writer) error {
 	for began := r.bot.Now(); ; {
-		record, readErr := r.account.Client.Record(ctx, r.name(), issue)
+		record, readErr := r.server.Record(ctx, r.name(), issue)
 		facts, _, err := r.facts(ctx, issue, record, readErr)
 		if err != nil {
 			return err

@@ -68,20 +68,17 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 	if err != nil {
 		return nil, err
 	}
-	found, err := act.Client.Repository(ctx, repo.Owner, repo.Name)
+	found, err := b.Met.Repository(ctx, act.Client, repo)
 	if err != nil {
 		return nil, err
 	}
-	r := &repository{
-		bot: b, repo: found.Repo, id: found.ID, account: act,
-		sessions: newSessions(),
-	}
+	r := &repository{bot: b, repo: found.Repo, id: found.ID, account: act, sessions: newSessions()}
 	r.asked = slices.ContainsFunc(b.Repos, func(named ghsync.Repo) bool { return strings.EqualFold(named.String(), repo.String()) })
 	r.met, r.pulls = due.New(r.reconcile), due.New(r.readPull)
 	if r.own, err = act.Client.Viewer(ctx); err != nil {
 		return nil, err
 	}
-	r.server, r.others.GitHub = request.Server{Client: act.Client, Own: r.own}, act.Client
+	r.server, r.others.GitHub = request.Server{Client: act.Client, Own: r.own, Met: b.Met}, act.Client
 	o := b.Host
 	o.GitHub, o.Token, o.Server, o.Away = act.Client, act.Token, act.Server, act.Away
 	if r.host, err = host.New(o); err != nil {

@@ -46,19 +46,9 @@ func (c *Client) Viewer(ctx context.Context) (Account, error) {
 }
 
 func (c *Client) readViewer(ctx context.Context) (Account, error) {
-	var answer struct {
-		Viewer struct {
-			Typename   string `json:"__typename"`
-			Login      string `json:"login"`
-			DatabaseID int64  `json:"databaseId"`
-		} `json:"viewer"`
-	}
-	err := c.ask(ctx, viewerDocument, nil, &answer)
-	if err == nil {
-		return Account{Login: answer.Viewer.Login, ID: answer.Viewer.DatabaseID, Type: cmp.Or(answer.Viewer.Typename, "User")}, nil
-	}
-	if !errors.Is(err, errNoGraphQL) {
-		return Account{}, err
+	var answer struct{ Viewer gqlActor }
+	if err := c.ask(ctx, viewerDocument, nil, &answer); !errors.Is(err, errNoGraphQL) {
+		return answer.Viewer.account(), err
 	}
 	user, _, err := api(c).Users.Get(ctx, "")
 	if err != nil {

@@ -1,6 +1,7 @@
 package ghsync
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -29,6 +30,7 @@ const commentFields = `fragment CommentFields on IssueComment {
 }`
 
 const gateDocument = `query Gate($owner: String!, $name: String!, $number: Int!) {
+  viewer { __typename login databaseId }
   repository(owner: $owner, name: $name) {
     databaseId name url isPrivate isFork isArchived isDisabled hasIssuesEnabled viewerPermission
     owner { login }
@@ -203,11 +205,17 @@ type gqlEvent struct {
 
 func (r recordReader) byGraphQL(ctx context.Context, repo Repo, n int) (Record, error) {
 	var answer struct {
-		Repository *gqlRepository `json:"repository"`
+		Viewer     gqlActor
+		Repository *gqlRepository
 	}
 	variables := map[string]any{"owner": repo.Owner, "name": repo.Name, "number": n}
 	if err := r.c.ask(ctx, gateDocument, variables, &answer); err != nil {
 		return Record{}, err
+	}
+	if own := answer.Viewer.account(); own.ID != 0 { // then Viewer need not ask for it
+		r.c.mu.Lock()
+		r.c.viewer = cmp.Or(r.c.viewer, &own)
+		r.c.mu.Unlock()
 	}
 	switch {
 	case answer.Repository == nil:

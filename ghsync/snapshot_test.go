@@ -121,15 +121,17 @@ func TestSnapshotTakesATitleForNoMarkdown(t *testing.T) {
 // Without an answer about an author nothing is decided: no comment is left out by a fault.
 func TestSnapshotFailsWithoutAPermission(t *testing.T) {
 	marker := ghsync.Marker{Session: "s", Kind: ghsync.KindStatus, Seq: 1}.String()
-	for name, fault := range map[string]fakehub.Fault{
-		"permission": {Route: "GET .../collaborators/{login}/permission", Status: 403},
-		"viewer":     {Route: "POST /graphql", From: 2, Status: 403},
-		"issue":      {Route: "POST /graphql", Status: 403},
+	for name, faults := range map[string][]fakehub.Fault{
+		"permission": {{Route: "GET .../collaborators/{login}/permission", Status: 403}},
+		"viewer":     {{Route: "POST /graphql", Status: 404}, {Route: "GET /user", Status: 403}}, // else the reading of the issue brings it
+		"issue":      {{Route: "POST /graphql", Status: 403}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := newSteering(t, "b")
 			st.comment("by write\n"+marker, "write")
-			st.server.Inject(fault)
+			for _, fault := range faults {
+				st.server.Inject(fault)
+			}
 			s, err := clientOf(t, st.server, botLogin).TakeSnapshot(t.Context(), ghsync.SnapshotSpec{Repo: octoWidgets, Issue: st.n, CutOff: st.now})
 			if err == nil {
 				t.Errorf("%s: snapshot %+v", name, s)

@@ -30,8 +30,8 @@ type call struct {
 	at      time.Time
 	// stale hides from lists what is younger; hidden answers 404 for what is younger.
 	stale, hidden time.Duration
-	// write names the log entry; "" logs nothing.
-	write string
+	// write names the log entry; "" logs nothing. operation is what a GraphQL document is called.
+	write, operation string
 }
 
 // ServeHTTP answers git, REST and GraphQL.

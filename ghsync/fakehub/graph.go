@@ -39,6 +39,7 @@ func postGraphQL(c *call) reply {
 		return *out
 	}
 	g := graph{c}
+	c.operation = in.OperationName
 	out := schema().Execute(in, graphql.Roots{Query: g.query(), Mutation: g.mutation()})
 	if len(out.Errors) > 0 {
 		c.write = ""

@@ -22,13 +22,13 @@ type Entry struct {
 	Content                           float64
 }
 
-// Request is a request that arrived, applied or not. Counted is false for a 304, for
-// git and for what costs nothing.
+// Request is a request that arrived, applied or not. Operation is the name of a GraphQL document.
+// Counted is false for a 304, for git and for what costs nothing.
 type Request struct {
-	Actor, Method, Route, Path string
-	Status                     int
-	Counted                    bool
-	Time                       time.Time
+	Actor, Method, Route, Path, Operation string
+	Status                                int
+	Counted                               bool
+	Time                                  time.Time
 }
 
 // Budget is what a client may spend. A content write is a comment, pull request,
@@ -50,8 +50,7 @@ type journal struct {
 
 // record notes the request, and the write when it was applied.
 func (c *call) record(out reply, applied bool) {
-	r := Request{Method: c.request.Method, Path: c.request.URL.RequestURI(), Status: out.status, Time: c.at}
-	r.Actor = c.login()
+	r := Request{Actor: c.login(), Method: c.request.Method, Path: c.request.URL.RequestURI(), Operation: c.operation, Status: out.status, Time: c.at}
 	if c.route != nil {
 		r.Route = c.route.name()
 	}
@@ -153,7 +152,7 @@ func (j *journal) Transcript() string {
 		if !r.Counted {
 			free = " (not counted)"
 		}
-		fmt.Fprintf(&b, "%3d %s %s %s -> %d %s%s\n", i+1, r.Actor, r.Method, r.Path, r.Status, http.StatusText(r.Status), free)
+		fmt.Fprintf(&b, "%3d %s %s %s -> %d %s%s\n", i+1, r.Actor, r.Method, strings.TrimSpace(r.Path+" "+r.Operation), r.Status, http.StatusText(r.Status), free)
 	}
 	return b.String()
 }

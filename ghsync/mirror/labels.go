@@ -106,10 +106,10 @@ func (l *labeler) setLabels(ctx context.Context, want string, first bool) error 
 }
 
 // issueLabels returns the labels of the issue. The first time it does not have the wanted one
-// yet, and the answer to adding that one lists the others. Later the whole issue is read: its
-// text may have been edited, too.
+// yet, nor may it have after a change that was cut short, and the answer to adding that one lists
+// the others. Later the whole issue is read: its text may have been edited, too.
 func (l *labeler) issueLabels(ctx context.Context, want string, first bool) ([]string, error) {
-	if first && want != labelNone {
+	if want != labelNone && (first || l.st.LabelUnsure) {
 		return l.addLabel(ctx, want)
 	}
 	issue, err := l.o.Server.Place.Issue(ctx, l.o.Repo, l.o.Issue)

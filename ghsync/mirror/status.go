@@ -158,7 +158,7 @@ func (m *Mirror) editWait() time.Duration {
 	}
 	now := m.o.Now()
 	m.edits = slices.DeleteFunc(m.edits, func(t time.Time) bool { return now.Sub(t) >= time.Hour })
-	due := m.dirty.Add(m.o.Pace.Debounce)
+	due := m.dirty.Add(m.debounce())
 	if n := len(m.edits); n > 0 {
 		between := m.o.Pace.Between
 		if n >= 10 && now.Sub(m.edits[n-10]) < 10*time.Minute {
@@ -170,6 +170,16 @@ func (m *Mirror) editWait() time.Duration {
 		}
 	}
 	return max(0, due.Sub(now))
+}
+
+// debounce is how long a change waits for others to be shown with it. In its last phase the host itself commits, pushes and
+// opens the pull request, which takes a few writes: as a rule their end is the next change, and is shown without a wait.
+func (m *Mirror) debounce() time.Duration {
+	v := m.view.Visits.Current()
+	if v == nil || v.Kind != "complete" || v.Left || m.view.Waits() || m.view.Paused {
+		return m.o.Pace.Debounce
+	}
+	return max(m.o.Pace.Debounce, m.o.Pace.Between)
 }
 
 func latest(a, b time.Time) time.Time {

@@ -89,7 +89,7 @@ func (p *planning) seen(ctx context.Context, flag string, repos []ghsync.Repo) (
 			p.problem("%s: %s: %v", flag, repo, err)
 			continue
 		}
-		found, err := of.Client.Repository(ctx, repo.Owner, repo.Name)
+		found, err := p.meet(ctx, of.Client, repo)
 		switch _, again := transport.Later(err); {
 		case err == nil && !ids[found.ID]:
 			ids[found.ID] = true
@@ -110,6 +110,17 @@ func (p *planning) seen(ctx context.Context, flag string, repos []ghsync.Repo) (
 		}
 	}
 	return seen
+}
+
+// meet reads a repository. A job reads its issue with it, which it has to judge anyway.
+func (p *planning) meet(ctx context.Context, c *ghsync.Client, repo ghsync.Repo) (found ghsync.Repository, err error) {
+	if j := p.wired.flags.Job; j != nil {
+		p.options.Met, found, err = request.Meet(ctx, c, repo, j.Issue)
+		if err == nil || !transport.IsNotFound(err) && !errors.Is(err, transport.ErrPullRequest) {
+			return found, err
+		}
+	}
+	return c.Repository(ctx, repo.Owner, repo.Name)
 }
 
 // who names the account.

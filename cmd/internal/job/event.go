@@ -1,6 +1,7 @@
 package job
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/ear"
 	"github.com/agentmux/agentmux/bot/request"
@@ -26,6 +28,8 @@ type Request struct {
 	Pull    bool // Issue is the number of a pull request
 	Command bool // a comment asks
 	Sweep   bool // nothing is asked for: what was lost is to be found
+	// Labeled is when the label was set that asks, by the server's clock; zero: not by a label, or not told.
+	Labeled time.Time
 	// Idle says why there is nothing to do; "" if there is.
 	Idle string
 }
@@ -42,6 +46,7 @@ type event struct {
 	} `json:"label"`
 	Issue struct {
 		Number      int              `json:"number"`
+		UpdatedAt   any              `json:"updated_at"`
 		PullRequest *json.RawMessage `json:"pull_request"`
 	} `json:"issue"`
 	Comment struct {
@@ -79,6 +84,22 @@ func ReadEvent(env func(string) string, label, asked string) (Request, error) {
 	return r, r.check(asked)
 }
 
+// settling is how long another label may follow the one that asks, which the gate waits for.
+const settling = 5 * time.Second
+
+// settle waits until the labels count as they are, or ctx ends. The gate would read the issue twice otherwise. Where the
+// clocks of the server and of this machine differ, the gate still waits.
+func (r Request) settle(ctx context.Context) {
+	left := settling - time.Since(r.Labeled)
+	if r.Labeled.IsZero() || left <= 0 {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(min(left, settling)):
+	}
+}
+
 // check refuses a request without an issue, or with another one than the step names.
 func (r Request) check(asked string) error {
 	if r.Issue < 1 {
@@ -104,6 +125,8 @@ var kinds = map[string]func(e event, label, asked string, r *Request) error{
 		if _, ok := ghsync.RequestLabel(e.Label.Name, label); e.Action != "labeled" || !ok {
 			r.Idle = "the event sets no label that asks for work"
 		}
+		at, _ := e.Issue.UpdatedAt.(string)
+		r.Labeled, _ = time.Parse(time.RFC3339, at) // one that cannot be read is not waited for
 		return nil
 	},
 	"issue_comment": func(e event, _, _ string, r *Request) error {

@@ -1,10 +1,13 @@
 package job_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/agentmux/agentmux/cmd/internal/job"
 	"github.com/agentmux/agentmux/ghsync"
@@ -71,6 +74,56 @@ func TestAnEventAsksForOneIssueOrNothing(t *testing.T) {
 			if is != c.want || is == work && (got.Issue != 7 || got.Repo != ghsync.Repo{Owner: "octo", Name: "widgets"} || got.Sweep) {
 				t.Errorf("%+v, %v", got, err)
 			}
+		})
+	}
+}
+
+// A job waits until its label is five seconds old, by the time of the event, and no longer than that whatever the event says.
+func TestAJobWaitsForTheLabelsToSettle(t *testing.T) {
+	for name, c := range map[string]struct {
+		updated any // seconds from now, or what the event says
+		want    time.Duration
+	}{
+		"just set":                {-1, 4 * time.Second},
+		"set before":              {-5, 0},
+		"set long ago":            {-3600, 0},
+		"by a clock that is late": {3600, 5 * time.Second},
+		"without a time":          {nil, 0},
+		"not a time":              {"yesterday", 0},
+		"not a text":              {[]int{7}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				if ago, ok := c.updated.(int); ok {
+					c.updated = began.Add(time.Duration(ago) * time.Second).Format(time.RFC3339)
+				}
+				data, err := json.Marshal(map[string]any{
+					"action": "labeled", "repository": map[string]any{"full_name": "octo/widgets"}, "label": map[string]any{"name": "agentmux"},
+					"issue": map[string]any{"number": 7, "updated_at": c.updated},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				file := filepath.Join(t.TempDir(), "event.json")
+				if err := os.WriteFile(file, data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				env := map[string]string{"GITHUB_EVENT_NAME": "issues", "GITHUB_EVENT_PATH": file, "GITHUB_REPOSITORY": "octo/widgets", "GITHUB_SERVER_URL": "https://github.com"}
+				r, err := job.ReadEvent(func(name string) string { return env[name] }, "agentmux", "")
+				if err != nil || r.Idle != "" {
+					t.Fatalf("%+v, %v", r, err)
+				}
+				if r.Settle(t.Context()); time.Since(began) != c.want {
+					t.Errorf("waited %s, want %s", time.Since(began), c.want)
+				}
+				ended, cancel := context.WithCancel(t.Context())
+				cancel()
+				began = time.Now()
+				if r.Settle(ended); time.Since(began) != 0 {
+					t.Errorf("waited %s although the job ends", time.Since(began))
+				}
+			})
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"context"
 	"io"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
@@ -8,6 +9,9 @@ import (
 
 // LeftClaims is left for tests.
 var LeftClaims = left
+
+// Settle is settle for tests.
+func (r Request) Settle(ctx context.Context) { r.settle(ctx) }
 
 // EndWith ends a job that has an error, and writes its log.
 func EndWith(out io.Writer, err error) (Result, error) {

@@ -147,6 +147,7 @@ func (r *run) serve(ctx context.Context, asked string, result *Result) error {
 			return nil
 		}
 	}
+	request.settle(ctx)
 	err = daemon.Run(ctx, r.finder, &daemon.Options{
 		Repos: []string{request.Repo.String()}, Once: !r.inputs.On("dry-run"), DryRun: r.inputs.On("dry-run"), Interval: "auto",
 		Job: &daemon.Job{
