@@ -45,7 +45,9 @@ func TestGitHub67TheMachineThatLostItsClaimIsAlive(t *testing.T) {
 	o.playbook = laterPlaybook
 	second := first.elsewhere(o)
 	other := second.background("bot")
-	second.eventually("the session ends there", func() bool { return second.isDone(rigRepo, 1) }, other.out.String)
+	second.eventually("the session ends there, and its claim is given back", func() bool {
+		return second.isDone(rigRepo, 1) && second.claimRef() == ""
+	}, other.out.String)
 	for _, w := range here().State.Workspaces { // the agent there works, and has it saved
 		first.write(filepath.Join(w.Path, "late.txt"), "late\n")
 	}
