@@ -47,7 +47,7 @@ func (r *runner) handsOver(label, at string) (result job.Result, log string) {
 	r.t.Helper()
 	repo := r.github.Repo(rigRepo)
 	repo.Label(1, label, rigOwner)
-	r.event("issues", labelEvent(label))
+	r.event("issues", labelEventNow(label))
 	r.setEnv(agedEnv, "1")
 	run := r.background("issue", "1", "--headless")
 	r.eventually("the coder works", func() bool { _, err := os.Stat(at); return err == nil }, nil)
@@ -61,9 +61,6 @@ func (r *runner) handsOver(label, at string) (result job.Result, log string) {
 	r.anotherRunner(79)
 	return result, run.out.String()
 }
-
-// handOverBudget is how many requests section 11 allows a session with one hand-over.
-const handOverBudget = 30
 
 // continued runs the job that a sweep starts for a session that was handed over.
 func (r *runner) continued() job.Result {

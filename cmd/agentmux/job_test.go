@@ -153,6 +153,26 @@ func TestGitHub34OtherEventsCostNothing(t *testing.T) {
 	}
 }
 
+// A number that is not an issue's is nothing to work on. A job that is told one asks little before it ends.
+func TestJobOfANumberThatIsNoIssue(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, rigOptions{})
+	repo := r.github.Repo(rigRepo)
+	repo.Label(1, "agentmux:quick", rigOwner)
+	r.event("issues", labelEvent("agentmux:quick"))
+	r.expect(0, "issue", "1", "--headless")
+	r.anotherRunner(78)
+	for name, number := range map[string]int{"not there": 99, "a pull request": repo.Pulls()[0].Number} {
+		before, _ := r.asked()
+		r.event("workflow_dispatch", fmt.Sprintf(`{`+ofRepo+`,"inputs":{"issue":"%d"}}`, number))
+		r.expect(0, "issue", fmt.Sprint(number), "--headless")
+		after, _ := r.asked()
+		if got := r.result(); got.Outcome != job.OutcomeNone || got.Session != "" || after-before > 5 {
+			t.Errorf("%s: result %+v after %d requests", name, got, after-before)
+		}
+	}
+}
+
 // A comment starts an issue again whose session is not on this machine. The steps of the action end with the pull request.
 func TestJobHearsTheCommentThatStartedIt(t *testing.T) {
 	t.Parallel()

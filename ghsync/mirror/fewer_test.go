@@ -84,6 +84,41 @@ func (s *cutShort) Issue(ctx context.Context, repo ghsync.Repo, n int) (ghsync.I
 	return s.paper.Issue(ctx, repo, n)
 }
 
+// What the next host is started for changes the label within a moment, as an answer does: the change that was cut short is not
+// finished before that.
+func TestALabelChangeThatWasCutShortWaitsForTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sc := newScene(t, nil)
+		s := &cutShort{paper: &paper{}, cut: true}
+		sc.play(`10:06 1 phase_entered {"phase":"planning","kind":"plan","reason":"start"}`)
+		m := sc.mirror(mirror.Options{Server: serverOf(s)})
+		if err := m.Step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		sc.play(`10:10 1 question_asked {"id":"q1","role":"planner","task":"","text":"Which?","options":["a","b"]}`)
+		if err := m.Step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.cut = false
+		before := s.String()
+		next := sc.mirror(mirror.Options{Server: serverOf(s)})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- next.Run(ctx) }()
+		<-time.After(time.Second)
+		synctest.Wait()
+		sc.play(`10:20 1 question_answered {"id":"q1","actor":"mia","source":"issue"}`)
+		next.Wake()
+		<-time.After(5 * time.Second)
+		synctest.Wait()
+		if now := strings.TrimPrefix(s.String(), before); strings.Contains(now, "label agentmux:needs-human added") || !strings.Contains(now, "label agentmux:needs-human removed") {
+			t.Errorf("written:\n%s", now)
+		}
+		cancel()
+		<-done
+	})
+}
+
 // The next host corrects a change of the label that was cut short, by what the server answers to adding the label that is due
 // now: the issue is not read.
 func TestGitHub42ALabelChangeThatWasCutShort(t *testing.T) {
@@ -116,9 +151,7 @@ func TestGitHub42ALabelChangeThatWasCutShort(t *testing.T) {
 				sc.play(c.then)
 			}
 			next := sc.mirror(mirror.Options{Server: serverOf(s), Pace: quickPace})
-			if err := next.Step(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			sc.finish(next)
 			var state []string
 			for _, l := range s.has {
 				if strings.HasPrefix(l, "agentmux") && (len(state) == 0 || state[len(state)-1] != l) {

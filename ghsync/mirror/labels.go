@@ -14,6 +14,7 @@ import (
 type labeler struct {
 	*ledger
 	labelled time.Time // last look at the labels
+	unsure   time.Time // first time that a change was found cut short, or that one was begun
 }
 
 const labelNone = "none" // a person stopped it: none of the state labels
@@ -58,6 +59,12 @@ func (l *labeler) keepLabels(ctx context.Context) (time.Duration, error) {
 	case l.st.Label == "":
 		return 0, l.setLabels(ctx, want, true)
 	case l.st.LabelUnsure:
+		if l.unsure.IsZero() {
+			l.unsure = now // by an earlier host, whose session is taken up for something that may change the label at once
+		}
+		if left := l.o.Pace.Debounce - now.Sub(l.unsure); left > 0 {
+			return left, nil
+		}
 		return 0, l.setLabels(ctx, want, false)
 	case l.st.Label != want:
 		return 0, l.changeLabel(ctx, want)
@@ -125,7 +132,7 @@ func (l *labeler) changeLabel(ctx context.Context, want string) error {
 	if l.st.Label == want {
 		return nil
 	}
-	l.st.LabelUnsure = true
+	l.st.LabelUnsure, l.unsure = true, l.o.Now()
 	if err := l.save(); err != nil {
 		return err
 	}
