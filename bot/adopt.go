@@ -24,10 +24,7 @@ func (r *repository) adopt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	left := map[int]claim.Seen{}
-	for _, s := range seen {
-		left[s.Issue] = s
-	}
+	left := orphan.ByIssue(seen)
 	if err := r.adoptTickets(ctx, left); err != nil {
 		return err
 	}

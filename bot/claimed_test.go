@@ -26,6 +26,7 @@ func TestTheLabelIsLeftToTheHostThatClaimedTheIssueForIt(t *testing.T) {
 				r.pass(2 * time.Second)
 				r.repo.Unlabel(issue, "agentmux", mia)
 				r.repo.Label(issue, "agentmux", mia)
+				r.repo.Label(issue, "agentmux:running", robo) // it is at work
 			}
 			r.pass(10 * time.Second)
 			r.serve()

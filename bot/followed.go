@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -39,25 +38,42 @@ func (f followed) Pulls(ctx context.Context) ([]follow.Pull, error) {
 	return all, nil
 }
 
-// Deliver gives a session the request of a round, and has it run.
-func (f followed) Deliver(_ context.Context, p follow.Pull, c orchestrator.Payload) error {
+// of returns the session of a pull request. Of one that went on elsewhere the pull request is read again.
+func (f followed) of(ctx context.Context, p follow.Pull) (*hosted, error) {
 	h := f.sessions.ofPull(p.Number)
 	if h == nil || h.dir != p.Dir {
-		return fmt.Errorf("pull request %d is of another session now", p.Number)
+		return nil, fmt.Errorf("pull request %d is of another session now", p.Number)
+	}
+	over, err := h.overtaken(ctx)
+	if over {
+		f.follow.Leave(p.Number)
+		f.pulls.Add(p.Number, time.Time{})
+		err = fmt.Errorf("the session of pull request %d went on elsewhere", p.Number)
+	}
+	return h, err
+}
+
+// Deliver gives a session the request of a round, and has it run.
+func (f followed) Deliver(ctx context.Context, p follow.Pull, c orchestrator.Payload) error {
+	h, err := f.of(ctx, p)
+	if err != nil {
+		return err
 	}
 	f.log().Info("a round follows", "pull_request", p.Number, "about", c.SourceID)
 	return h.command(c)
 }
 
 // Tell has the session show that a person has to decide.
-func (f followed) Tell(_ context.Context, p follow.Pull, note orchestrator.Payload, reason string) error {
+func (f followed) Tell(ctx context.Context, p follow.Pull, note orchestrator.Payload, reason string) error {
+	h, err := f.of(ctx, p)
+	if err != nil {
+		return err
+	}
 	note.State, note.Reason = orchestrator.NoteRefused, reason
 	if _, err := command.Note(p.Dir, note); err != nil {
 		return err
 	}
-	if h := f.sessions.ofPull(p.Number); h != nil && h.dir == p.Dir {
-		h.wake()
-	}
+	h.wake()
 	return nil
 }
 
@@ -74,19 +90,24 @@ func (r *repository) readPull(ctx context.Context, number int) (again time.Durat
 
 func (r *repository) readReviews(ctx context.Context, number int) (again time.Duration, err error) {
 	defer r.bot.survive(r.log().With("pull_request", number), &err)
-	if r.sessions.ofPull(number) == nil {
-		return r.readOthers(ctx, number)
-	}
-	if r.sessions.pulls.Unsure(number) {
-		p, open, err := r.follow.Ask(ctx, number)
-		if err != nil {
+	h, over := r.sessions.ofPull(number), false
+	if h != nil {
+		if over, err = h.overtaken(ctx); err != nil {
 			return 0, err
 		}
-		if !open {
-			r.left(number)
-			return 0, nil
+	}
+	if h == nil || over { // what they ask for brings the session here that another machine had
+		again, err := r.reviews().Hear(ctx, number)
+		if r.bot.Once {
+			again = 0
 		}
-		r.sessions.pulls.Opened(p)
+		return again, err
+	}
+	if closed, err := r.follow.Settle(ctx, &r.sessions.pulls, number); closed || err != nil {
+		if closed {
+			r.left(number)
+		}
+		return 0, err
 	}
 	reviews, err := ghsync.Intake{Client: r.account.Client}.Reviews(ctx, r.name(), number)
 	if err != nil {
@@ -101,41 +122,30 @@ func (r *repository) readReviews(ctx context.Context, number int) (again time.Du
 	return r.sessions.pulls.ReadAgain(p, r.account.Client.Now(), r.bot.Once), nil
 }
 
-// readOthers is readReviews for a session that another machine had. What they ask for brings it here.
-func (r *repository) readOthers(ctx context.Context, number int) (again time.Duration, err error) {
-	w, err := r.reviews().Read(ctx, number)
-	if err != nil {
-		return 0, err
+// bring has a session here that another machine had.
+func (r *repository) bring(ctx context.Context, of recall.Pull, by gate.Trigger) (dir string, wake func(), err error) {
+	s, err := owner{r}.recall(ctx, ear.Subject{Issue: of.Issue, Of: of.Session}, by)
+	if h := r.sessions.of(of.Issue); err == nil && h != nil && h.public() == of.Session && s.Holder == "" {
+		r.bot.aim()
+		return h.dir, h.wake, nil
 	}
-	r.ear.HearReviews(number, w.Commands...)
-	if id := cmp.Or(w.Round, w.Over); id != 0 {
-		s, err := owner{r}.recall(ctx, ear.Subject{Issue: w.Issue, Of: w.Session}, gate.ReviewTrigger(id))
-		if err != nil {
-			return 0, err
-		}
-		if h := r.sessions.of(w.Issue); h != nil && h.public() == w.Session && s.Holder == "" {
-			if w.Round != 0 {
-				r.follow.Hear(ghsync.OpenPull{Number: number, Head: w.Head}, w.All...)
-			} else if err := w.Tell(h.dir); err != nil {
-				return 0, err
-			}
-			h.wake() // it lets go of its claim if no round follows
-			r.bot.aim()
-		}
-	}
-	if r.bot.Once {
-		return 0, nil
-	}
-	return w.Again, nil
+	return "", nil, err
 }
 
 // reviews finds what reviews ask of sessions that other machines had.
 func (r *repository) reviews() recall.Reviews {
 	return recall.Reviews{
 		Pulls: &r.others, Client: r.account.Client, Repo: r.name(), Bot: r.bot.Config.Bot, Own: r.own,
-		Here:       func(of recall.Pull) bool { h := r.sessions.of(of.Issue); return h != nil && h.public() == of.Session },
+		Here: func(ctx context.Context, of recall.Pull) (bool, error) {
+			h := r.sessions.of(of.Issue)
+			if h == nil || h.public() != of.Session {
+				return false, nil
+			}
+			over, err := h.overtaken(ctx)
+			return !over, err
+		},
 		Known:      func(source string) bool { _, known := r.journal.Command(source); return known },
-		Permission: r.permission, Claims: r.lookout, Saved: r.saved.Fetch, Log: r.log(),
+		Permission: r.permission, Claims: r.lookout, Saved: r.saved.Fetch, Ear: r.ear, Follow: r.follow, Bring: r.bring, Log: r.log(),
 	}
 }
 

@@ -78,8 +78,11 @@ func (h *hosted) public() string {
 	return orchestrator.PublicID(s.SessionID, s.Identity)
 }
 
-// overtaken reports whether the session went on elsewhere since it was here.
+// overtaken reports whether the session went on elsewhere since it was here. One that is under way here did not.
 func (h *hosted) overtaken(ctx context.Context) (bool, error) {
+	if h.live() {
+		return false, nil
+	}
 	return tenure.Overtaken(ctx, h.dir, host.Elsewhere{Host: h.repo.host}.Newer(h.dir, h.repo.bot.Config))
 }
 

@@ -43,7 +43,11 @@ func Rehearse(ctx context.Context, o Options, w io.Writer) error {
 	}
 	repos := slices.Clone(o.Repos)
 	for _, org := range o.Config.Bot.Orgs {
-		found, err := b.searched(ctx, org)
+		client, err := b.Accounts.Sweep(ctx, org)
+		if err != nil {
+			return err
+		}
+		found, err := intake.Repositories(ctx, intake.SweepOptions{Client: client, Org: org, Labels: request.Labels(b.Config.Bot.Label, b.Workflows), Log: b.Log})
 		if err != nil {
 			return err
 		}
@@ -58,15 +62,6 @@ func Rehearse(ctx context.Context, o Options, w io.Writer) error {
 		}
 	}
 	return nil
-}
-
-// searched returns the repositories of an organisation in which the sweep finds requests.
-func (b *Bot) searched(ctx context.Context, org string) ([]ghsync.Repo, error) {
-	client, err := b.Accounts.Sweep(ctx, org)
-	if err != nil {
-		return nil, err
-	}
-	return intake.Repositories(ctx, intake.SweepOptions{Client: client, Org: org, Labels: request.Labels(b.Config.Bot.Label, b.Workflows), Log: b.Log})
 }
 
 func (b *Bot) rehearse(ctx context.Context, repo ghsync.Repo, home string, w io.Writer) error {

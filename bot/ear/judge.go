@@ -264,9 +264,9 @@ func (j *judgement) fault(a gate.Answer) string {
 }
 
 // recalls reports whether the command may be for a session that another machine had last: this one has none that it can be
-// for, or has one that does not run. What a review says to that one is not known to be unheard elsewhere.
+// for, or has one that does not run.
 func (j *judgement) recalls(a gate.Answer) bool {
-	if j.o.Recall == nil || j.s.Ticket || isReview(j.w.source) && j.s.Dir != "" || j.readState() != nil {
+	if j.o.Recall == nil || j.s.Ticket || j.readState() != nil {
 		return false
 	}
 	j.order, _ = Parse(j.w.body)

@@ -103,6 +103,19 @@ func TestACommandForASessionThatWentOnElsewhere(t *testing.T) {
 	}
 }
 
+// So is one for a command in a review: the newest checkpoint says whether another machine has carried it out.
+func TestACommandInAReviewForASessionThatWentOnElsewhere(t *testing.T) {
+	s := newScene(t)
+	s.start()
+	s.command("stop")
+	s.recalls = func() { s.subject.Holder = "h_0123456789abcdef" }
+	s.review("/agentmux resume", "wil")
+	s.ear.Step(t.Context())
+	if len(s.recalled) != 1 || !strings.HasPrefix(s.recalled[0], "review/") || len(s.lines()) > 0 {
+		t.Errorf("asked for %v, lines %v", s.recalled, s.lines())
+	}
+}
+
 // known has the session have a command already.
 func (s *scene) known(source string) {
 	s.Helper()

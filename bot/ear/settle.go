@@ -228,7 +228,7 @@ func (e *Ear) unread(ctx context.Context, c journal.Command, d *debt) (reason st
 // follow brings a session here that may have gone on elsewhere since it got a command, and gives it the command again,
 // unless that came along. It returns what the issue has then.
 func (e *Ear) follow(ctx context.Context, c journal.Command, s Subject, line orchestrator.Payload) (Subject, error) {
-	if e.o.Recall == nil || isReview(c.Source) {
+	if e.o.Recall == nil {
 		return s, nil
 	}
 	sess, err := session.Open(s.Dir)

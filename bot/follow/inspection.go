@@ -16,16 +16,22 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
-// Ask asks GitHub for a pull request that the list of open ones does not have, and reports whether it is open.
-func (f *Follow) Ask(ctx context.Context, number int) (p ghsync.OpenPull, open bool, err error) {
+// Settle asks GitHub for a pull request of which all does not know whether it is open, and reports whether it is closed.
+func (f *Follow) Settle(ctx context.Context, all *Pulls, number int) (closed bool, err error) {
+	if !all.Unsure(number) {
+		return false, nil
+	}
 	f.mu.Lock()
 	r := feedback.Reader{Client: f.o.Client, Repo: f.repo}
 	f.mu.Unlock()
 	h, err := r.Head(ctx, number)
 	if transport.IsNotFound(err) {
-		return p, false, nil
+		return true, nil
 	}
-	return ghsync.OpenPull{Number: number, Head: h.SHA}, h.Open, err
+	if err == nil && h.Open {
+		all.Opened(ghsync.OpenPull{Number: number, Head: h.SHA})
+	}
+	return err == nil && !h.Open, err
 }
 
 // inspection is one look at a pull request.

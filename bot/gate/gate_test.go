@@ -178,6 +178,31 @@ func TestALabelSetAtTheEndWaitsForTheClaim(t *testing.T) {
 	}
 }
 
+// A label that was set again is not taken off while another host is about to begin: that one takes off all of them with
+// its state label, and reads from one that is gone before that a person has withdrawn the request.
+func TestGitHub36ALabelIsLeftToAHostThatIsAboutToBegin(t *testing.T) {
+	f := wanted()
+	f.Claim = &gate.Claim{Host: "h_1", Serves: gate.LabelTrigger(label("agentmux", mia, -time.Minute)).String()}
+	for _, want := range []time.Duration{2 * time.Second, 10 * time.Second} {
+		d, _ := gate.Judge(f)
+		if verdict(d) != "later 5" || d.After != want || d.DropsLabel() {
+			t.Fatalf("%s after %s, want %s", verdict(d), d.After, want)
+		}
+		f.Tries = f.Tries.After(d)
+	}
+	if d, _ := gate.Judge(f); verdict(d) != "ignore 5" || !d.DropsLabel() {
+		t.Errorf("%s", verdict(d))
+	}
+	for _, state := range ghsync.StateNames()[:2] {
+		shown := f
+		shown.Tries = gate.Tries{}
+		shown.Record.Issue.Labels = []string{"agentmux", "agentmux:" + state}
+		if d, _ := gate.Judge(shown); verdict(d) != "ignore 5" || !d.DropsLabel() {
+			t.Errorf("%s: %s", state, verdict(d))
+		}
+	}
+}
+
 func TestGitHub25TwoLabelsSetTogetherAreOneRequest(t *testing.T) {
 	f := wanted()
 	f.Record.ReadAt = asked.Add(time.Second)
@@ -270,7 +295,11 @@ func TestWhichDecisionsDropTheLabel(t *testing.T) {
 		}, "ignore 5", false},
 		{func(f *gate.Facts) { // set again
 			f.Claim = &gate.Claim{Host: "h_1", Serves: gate.LabelTrigger(label("agentmux", mia, -time.Minute)).String()}
+			f.Record.Issue.Labels = append(f.Record.Issue.Labels, "agentmux:queued")
 		}, "ignore 5", true},
+		{func(f *gate.Facts) { // set again, and the other host takes it off itself
+			f.Claim = &gate.Claim{Host: "h_1", Serves: gate.LabelTrigger(label("agentmux", mia, -time.Minute)).String()}
+		}, "later 5", false},
 		{byTicket(), "ignore 5", false}, // its placard does, once the state label is on
 		{func(f *gate.Facts) {
 			byTicket()(f)

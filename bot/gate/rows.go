@@ -145,8 +145,12 @@ func claimed(v *view) (Decision, bool) {
 	}
 	d := ignore("host %s works on %s#%d", v.Claim.Host, v.Repo, v.Issue)
 	d.served = v.served()
-	if n := v.Tries.of(RowClaimed); !d.served && v.ended() && n < len(givingBack) {
+	switch n := v.Tries.of(RowClaimed); {
+	case d.served || v.Ask != nil:
+	case n < len(givingBack) && v.shows(ghsync.LabelNeedsHuman, ghsync.LabelDone, ghsync.LabelFailed):
 		return later(givingBack[n], "host %s may be giving back its claim of %s#%d", v.Claim.Host, v.Repo, v.Issue), true
+	case n < len(beginning) && v.Claim.Serves != "" && !v.shows(ghsync.StateNames()...):
+		return later(beginning[n], "host %s may be about to begin with %s#%d", v.Claim.Host, v.Repo, v.Issue), true
 	}
 	return d, true
 }
@@ -156,10 +160,13 @@ func claimed(v *view) (Decision, bool) {
 // and asks again at once has not asked twice.
 var givingBack = []time.Duration{2 * time.Second, 10 * time.Second, 45 * time.Second}
 
-// ended reports whether the state label says that nothing is at work; a session that waits for a
-// person says the same.
-func (v *view) ended() bool {
-	return v.Ask == nil && slices.ContainsFunc([]string{ghsync.LabelNeedsHuman, ghsync.LabelDone, ghsync.LabelFailed}, func(state string) bool {
+// beginning is how long another host that has just claimed an issue may take until the state label is on, with which it
+// takes off every request label itself. Before, it reads from one that is gone that a person has withdrawn it.
+var beginning = []time.Duration{2 * time.Second, 10 * time.Second}
+
+// shows reports whether one of these state labels is on.
+func (v *view) shows(states ...string) bool {
+	return slices.ContainsFunc(states, func(state string) bool {
 		return slices.ContainsFunc(v.Record.Issue.Labels, func(on string) bool {
 			return strings.EqualFold(on, v.Rules.Bot.Label+":"+state)
 		})

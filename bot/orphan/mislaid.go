@@ -31,6 +31,15 @@ func (l *Lookout) Mislay(ctx context.Context, held claim.Held, lacks func(name s
 	return nil, released(ctx, held)
 }
 
+// ByIssue returns claims by their issues, of which each has one.
+func ByIssue(all []claim.Seen) map[int]claim.Seen {
+	by := map[int]claim.Seen{}
+	for _, s := range all {
+		by[s.Issue] = s
+	}
+	return by
+}
+
 // TakeFrom takes the claim of a session, by its name on the server, out of those that an earlier process of this host left,
 // by issue.
 func TakeFrom(left map[int]claim.Seen, issue int, session string) (claim.Seen, bool) {

@@ -100,8 +100,8 @@ func TestARequestWhoseClaimWasGivenBackIsNotTaken(t *testing.T) {
 }
 
 // A host takes off a label that was set again beside the claim of another host. That one serves the request all the
-// same, also if the two have different accounts, and if all of it happened within a second. A label that was taken off
-// by who had set one was withdrawn.
+// same, also if the two have different accounts, and if all of it happened within a second. A label that a person took
+// off was withdrawn, whoever had set it, and how often.
 func TestARequestWhoseLabelAnotherAccountDroppedIsServedHere(t *testing.T) {
 	second := time.Date(2026, 11, 21, 10, 4, 31, 0, time.UTC)
 	server := fakehub.Start(t, fakehub.Options{
@@ -115,23 +115,25 @@ func TestARequestWhoseLabelAnotherAccountDroppedIsServedHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	repo := server.Repo(widgets)
-	const own, other, mia = "bot", "robo-2", "mia"
-	for _, login := range []string{other, mia} {
-		server.AddUser(fakehub.UserSpec{Login: login, Roles: map[string]fakehub.Role{widgets: fakehub.Write}})
+	const own, other, mia = "bot", "robo-2[bot]", "mia"
+	for login, kind := range map[string]string{other: "Bot", mia: "", "olga": ""} {
+		server.AddUser(fakehub.UserSpec{Login: login, Type: kind, Roles: map[string]fakehub.Role{widgets: fakehub.Write}})
 	}
 	for name, c := range map[string]struct {
 		events string // <account><+ or -><label>; the request is the first label that mia sets
 		served bool
 	}{
-		"set again, and dropped by another account":       {"mia+agentmux mia+agentmux:quick robo-2-agentmux:quick robo-2-agentmux", false},
-		"the same one set again":                          {"mia+agentmux mia-agentmux mia+agentmux robo-2-agentmux", false},
+		"set again, and dropped by another account":       {"mia+agentmux mia+agentmux:quick robo-2[bot]-agentmux:quick robo-2[bot]-agentmux", false},
+		"the same one set again":                          {"mia+agentmux mia-agentmux mia+agentmux robo-2[bot]-agentmux", false},
 		"dropped by this account":                         {"mia+agentmux bot-agentmux", false},
-		"dropped after an earlier session of that second": {"robo-2+agentmux:done mia+agentmux mia+agentmux:quick robo-2-agentmux:quick robo-2-agentmux", false},
-		"served by another account":                       {"mia+agentmux robo-2+agentmux:running robo-2-agentmux", true},
-		"set again, and served by another account":        {"mia+agentmux mia+agentmux:quick robo-2+agentmux:done robo-2-agentmux:quick robo-2-agentmux", true},
+		"dropped after an earlier session of that second": {"robo-2[bot]+agentmux:done mia+agentmux mia+agentmux:quick robo-2[bot]-agentmux:quick robo-2[bot]-agentmux", false},
+		"served by another account":                       {"mia+agentmux robo-2[bot]+agentmux:running robo-2[bot]-agentmux", true},
+		"set again, and served by another account":        {"mia+agentmux mia+agentmux:quick robo-2[bot]+agentmux:done robo-2[bot]-agentmux:quick robo-2[bot]-agentmux", true},
 		"withdrawn":               {"mia+agentmux mia-agentmux", true},
 		"set again and withdrawn": {"mia+agentmux mia+agentmux:quick mia-agentmux:quick mia-agentmux", true},
-		"taken off by another account, and set once": {"mia+agentmux robo-2-agentmux", true},
+		"set again, and withdrawn by a third person": {"mia+agentmux mia+agentmux:quick olga-agentmux:quick olga-agentmux", true},
+		"the same one set again, and withdrawn":      {"mia+agentmux mia-agentmux mia+agentmux olga-agentmux", true},
+		"taken off by another account, and set once": {"mia+agentmux robo-2[bot]-agentmux", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			issue := repo.AddIssue(fakehub.IssueSpec{Title: "Say two", Author: mia})

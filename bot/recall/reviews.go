@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -42,8 +43,8 @@ type Reviews struct {
 	Repo   ghsync.Repo
 	Bot    config.Bot     // who may ask
 	Own    ghsync.Account // the program's
-	// Here reports whether this machine has the session of a pull request.
-	Here func(of Pull) bool
+	// Here reports whether this machine has the session of a pull request, and no other one went on with it.
+	Here func(ctx context.Context, of Pull) (bool, error)
 	// Known reports whether a command was judged here, by its source.
 	Known func(source string) bool
 	// Permission reads what an account may do.
@@ -51,6 +52,12 @@ type Reviews struct {
 	Claims     Claims
 	// Saved fetches the checkpoint of a session, and says how pull requests are followed.
 	Saved func(ctx context.Context, of Pull) (*checkpoint.Fetched, config.Followup, error)
+	// Ear and Follow hear what is wanted.
+	Ear    *ear.Ear
+	Follow *follow.Follow
+	// Bring has the session here that it is for, and says how it is run: it lets go of its claim if nothing follows. dir is
+	// empty if it is not here then.
+	Bring func(ctx context.Context, of Pull, by gate.Trigger) (dir string, wake func(), err error)
 	Log   *slog.Logger
 }
 
@@ -68,10 +75,38 @@ type Wanted struct {
 	Again time.Duration // when to look again; 0: when the pull request changes
 }
 
+// Hear reads the reviews of a pull request, if it is of a session that another machine had, brings it here if they want
+// something, and returns when to look again; 0: when the pull request changes.
+func (r Reviews) Hear(ctx context.Context, number int) (again time.Duration, err error) {
+	w, err := r.Read(ctx, number)
+	if err != nil {
+		return 0, err
+	}
+	r.Ear.HearReviews(number, w.Commands...)
+	id := cmp.Or(w.Round, w.Over)
+	if id == 0 {
+		return w.Again, nil
+	}
+	dir, wake, err := r.Bring(ctx, w.Pull, gate.ReviewTrigger(id))
+	if err != nil || dir == "" {
+		return w.Again, err
+	}
+	if w.Round != 0 {
+		r.Follow.Hear(ghsync.OpenPull{Number: number, Head: w.Head}, w.All...)
+	} else if err := w.Tell(dir); err != nil {
+		return 0, err
+	}
+	wake()
+	return w.Again, nil
+}
+
 // Read reads the reviews of a pull request, if it is of a session that another machine had.
 func (r Reviews) Read(ctx context.Context, number int) (Wanted, error) {
 	of, err := r.Pulls.Of(ctx, r.Repo, number)
-	if err != nil || of.Issue == 0 || r.Here(of) {
+	if err != nil || of.Issue == 0 {
+		return Wanted{}, err
+	}
+	if here, err := r.Here(ctx, of); err != nil || here {
 		return Wanted{}, err
 	}
 	w := Wanted{Pull: of}

@@ -31,6 +31,7 @@ type room struct {
 	pull   int
 	head   string
 	known  bool
+	here   bool
 	lines  string // of commands.jsonl
 	looked int    // how often the checkpoint was read
 	none   bool   // it is not on the server
@@ -77,7 +78,7 @@ func newRoom(t *testing.T, body string) *room {
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	m.Reviews = recall.Reviews{
 		Pulls: &recall.Pulls{GitHub: client}, Client: client, Repo: octo, Bot: config.Bot{MinPermission: "write"}, Own: own, Log: log,
-		Here: func(recall.Pull) bool { return false }, Known: func(string) bool { return m.known },
+		Here: func(context.Context, recall.Pull) (bool, error) { return m.here, nil }, Known: func(string) bool { return m.known },
 		Permission: func(ctx context.Context, login string) (ghsync.Permission, error) {
 			return client.CurrentPermission(ctx, octo, login)
 		},

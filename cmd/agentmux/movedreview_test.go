@@ -142,3 +142,38 @@ func TestProtocolR7AStopHoldsOnOtherMachines(t *testing.T) {
 		t.Errorf("%d sessions\n%s", n, b.out.String())
 	}
 }
+
+// Row R7: a machine that had the session before another one continued it gives a review to the newer one, and not to what it has.
+func TestProtocolR7AReviewIsNotForAnOvertakenCopy(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ state, body string }{
+		"changes": {"CHANGES_REQUESTED", "Say two."}, "a command": {"COMMENTED", "/agentmux changes say two"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newReviewed(t)
+			if code := w.bot.exit(syscall.SIGTERM); code != 0 {
+				t.Fatalf("exit %d\n%s", code, w.bot.out.String())
+			}
+			w.asked.Add(6) // rounds, and what three bots poll
+			w.repo.Review(w.pull.Number, rigOwner, "COMMENTED", "/agentmux changes say three")
+			w.later.Add(300)
+			second := w.elsewhere(w.options("three"))
+			b := second.background("bot")
+			w.eventually("the command is carried out", func() bool { return w.says("three") }, b.out.String)
+			if code := b.exit(syscall.SIGTERM); code != 0 {
+				t.Fatalf("exit %d\n%s", code, b.out.String())
+			}
+			w.repo.Review(w.pull.Number, rigOwner, c.state, c.body)
+			w.later.Add(300)
+			b = w.background("bot")
+			w.eventually("the change is on the branch", func() bool { return w.says("two") }, b.out.String)
+			if code := b.exit(syscall.SIGTERM); code != 0 {
+				t.Errorf("exit %d\n%s", code, b.out.String())
+			}
+			if e := w.served(rigRepo)[0]; e.State.ChangeRound != 2 {
+				t.Errorf("%d rounds of changes", e.State.ChangeRound)
+			}
+		})
+	}
+}
