@@ -26,6 +26,7 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -325,12 +326,12 @@ func Idles(s *orchestrator.State) bool {
 		return true
 	}
 	waits := 0
-	for _, a := range s.Agents {
-		if a.Waiting == "" && a.Launch != "" {
-			return false
-		}
-		if a.Waiting != "" {
+	for key, a := range s.Agents {
+		switch {
+		case duty.Idles(s, key): // for a person, another agent or the service of its model
 			waits++
+		case a.Launch != "":
+			return false
 		}
 	}
 	return waits > 0
