@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -19,25 +20,9 @@ import (
 // end is that of a run without a kill: one branch, one pull request, one status comment. Then the other machine is killed at points of
 // the way on which it takes the session over. AGENTMUX_CRASH_STRIDE takes only each n-th point, as of TestCrashPoints.
 func TestCrashMovedElsewhere(t *testing.T) {
-	options := rigOptions{playbook: quickPlaybook}
-	whole := newRig(t, options)
-	log := filepath.Join(whole.dir, "whole.points")
-	if code, out := whole.armed(log, ""); code != 0 {
-		t.Fatalf("exit %d\n%s", code, out)
-	}
-	want := whole.picture()
-	points := byName(read(t, log))
 	stride := max(1, numberOf("AGENTMUX_CRASH_STRIDE", 1))
-	t.Logf("each %d. of %d points", stride, len(points))
-	for i := numberOf("AGENTMUX_CRASH_SEED", 1) % stride; i < len(points); i += stride {
-		at := points[i].name + "#1"
-		t.Run(at, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t, options)
-			r.armed(filepath.Join(r.dir, "killed.points"), at)
-			r.continuedElsewhere(options, "", want)
-		})
-	}
+	quick := journey{rigOptions{playbook: quickPlaybook}, quickRun}
+	want := quick.killedAtPoints(t, stride)
 	for i, at := range []string{"fetch checkpoint#1", "fill restored#1", "publish restored#1", "make workspace again#1", "begin#1", "pushed checkpoint#1"} {
 		if stride > 1 && i%3 != 0 { // the short form
 			continue
@@ -50,15 +35,54 @@ func TestCrashMovedElsewhere(t *testing.T) {
 			r.workSaved(r.atWork("coder"), b)
 			_ = b.cmd.Process.Kill()
 			<-b.ended
-			r.continuedElsewhere(options, at, want)
+			quick.continuedElsewhere(r, at, want)
 		})
 	}
 }
 
+// The reference session is killed and taken over in the same way: two coders work side by side, and a fix round follows. Of
+// its points the short form takes a third.
+func TestCrashMovedElsewhereInParallelWork(t *testing.T) {
+	stride := max(1, numberOf("AGENTMUX_CRASH_STRIDE", 1))
+	if stride > 1 {
+		stride *= 3
+	}
+	journey{rigOptions{playbook: referencePlaybook("0")}, []string{"--headless"}}.killedAtPoints(t, stride)
+}
+
+// journey is a session that machines take over from one another.
+type journey struct {
+	options rigOptions
+	words   []string // of the command that runs it
+}
+
+// killedAtPoints has a session for each so manieth point continued elsewhere. It returns the picture of a run without a kill.
+func (j journey) killedAtPoints(t *testing.T, stride int) (want string) {
+	t.Helper()
+	whole := newRig(t, j.options)
+	log := filepath.Join(whole.dir, "whole.points")
+	if code, out := j.armed(whole, log, ""); code != 0 {
+		t.Fatalf("exit %d\n%s", code, out)
+	}
+	want = whole.picture()
+	points := byName(read(t, log))
+	t.Logf("each %d. of %d points", stride, len(points))
+	for i := numberOf("AGENTMUX_CRASH_SEED", 1) % stride; i < len(points); i += stride {
+		at := points[i].name + "#1"
+		t.Run(at, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, j.options)
+			j.armed(r, filepath.Join(r.dir, "killed.points"), at)
+			j.continuedElsewhere(r, "", want)
+		})
+	}
+	return want
+}
+
 // armed runs the issue, to its end or to the point at which it is killed.
-func (r *rig) armed(log, at string, more ...string) (code int, out string) {
+func (j journey) armed(r *rig, log, at string, more ...string) (code int, out string) {
 	r.t.Helper()
-	cmd := r.command(append(append([]string{"issue", "1"}, quickRun...), more...)...)
+	cmd := r.command(slices.Concat([]string{"issue", "1"}, j.words, more)...)
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, &text
 	cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], crashLog+"="+log)
@@ -74,13 +98,13 @@ func (r *rig) armed(log, at string, more ...string) (code int, out string) {
 // continuedElsewhere has another machine end the session. It is killed at a point, too, if there is one. Where the
 // session was not saved yet, another one begins, unless its pull request is open; where it has ended, nothing is
 // left to do.
-func (r *rig) continuedElsewhere(o rigOptions, at, want string) {
+func (j journey) continuedElsewhere(r *rig, at, want string) {
 	r.t.Helper()
 	saved := len(r.savedOnes()) > 0
 	if (r.claimRef() == "" || !saved) && len(r.github.Repo(rigRepo).Pulls()) == 1 {
 		return // a person is told of the pull request
 	}
-	other := r.elsewhere(o)
+	other := r.elsewhere(j.options)
 	// The budget is of the account, which both machines have.
 	r.asked.Add(2)
 	other.asked.Add(1)
@@ -88,7 +112,7 @@ func (r *rig) continuedElsewhere(o rigOptions, at, want string) {
 		r.asJob("a_91_1")
 	}
 	log := filepath.Join(other.dir, "other.points")
-	code, out := other.armed(log, at, "--take")
+	code, out := j.armed(other, log, at, "--take")
 	for n := 2; code != 0 && n < 5; n++ {
 		late := code == exit.Locked // the claim of the dead, whose push outlived it
 		if !late && (at == "" || code != -1) {
@@ -98,7 +122,7 @@ func (r *rig) continuedElsewhere(o rigOptions, at, want string) {
 			r.asJob(fmt.Sprintf("a_91_%d", n))
 		}
 		at = ""
-		code, out = other.armed(log, "", "--take")
+		code, out = j.armed(other, log, "", "--take")
 	}
 	if got := other.picture(); saved && got != want {
 		r.t.Errorf("continued elsewhere:\n%s\nwithout a kill:\n%s\n%s", got, want, out)
