@@ -135,7 +135,7 @@ func (r *repository) bring(ctx context.Context, of recall.Pull, by gate.Trigger)
 // reviews finds what reviews ask of sessions that other machines had.
 func (r *repository) reviews() recall.Reviews {
 	return recall.Reviews{
-		Pulls: &r.others, Client: r.account.Client, Repo: r.name(), Bot: r.bot.Config.Bot, Own: r.own,
+		Pulls: &r.others, Client: r.account.Client, Repo: r.name(), Checks: r.bot.Issue == 0, Bot: r.bot.Config.Bot, Own: r.own,
 		Here: func(ctx context.Context, of recall.Pull) (bool, error) {
 			h := r.sessions.of(of.Issue)
 			if h == nil || h.public() != of.Session {

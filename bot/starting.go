@@ -53,6 +53,7 @@ func (w *waiting) starting(ctx context.Context) (over bool) {
 	}
 	h, err := w.repo.made(dir)
 	if err == nil {
+		w.repo.bot.aim() // it may have a pull request
 		h.begin(w.held)
 	}
 	if err != nil {

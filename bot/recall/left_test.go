@@ -138,6 +138,7 @@ func TestAReviewThatAHostLeftIsOver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newRoom(t, marked)
+			m.Checks = false // none may come
 			id := m.repo.Review(m.pull, "mia", "CHANGES_REQUESTED", "Louder.")
 			m.now = m.now.Add(time.Hour)
 			c.do(m, id)

@@ -25,6 +25,21 @@ type Pulls struct {
 
 	mu    sync.Mutex
 	known map[int]Pull
+	heads map[int]string // that were seen last
+}
+
+// FirstSight reports whether a head of a pull request was not seen before, so that its checks may still be to come.
+func (p *Pulls) FirstSight(number int, head string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.heads[number] == head {
+		return false
+	}
+	if p.heads == nil || len(p.heads) >= maxPulls {
+		p.heads = map[int]string{}
+	}
+	p.heads[number] = head
+	return true
 }
 
 // Of returns what a pull request is of.

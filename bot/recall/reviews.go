@@ -35,12 +35,13 @@ const (
 )
 
 // Reviews finds out what reviews of pull requests ask of sessions that other machines had last: commands in them, and
-// changes of the head. A machine that has the session is first; what it took is in the checkpoint and is not asked for
+// changes of the head; and whether a check that failed asks for these. A machine that has the session is first; what it took is in the checkpoint and is not asked for
 // again. All fields are set.
 type Reviews struct {
 	Pulls  *Pulls
 	Client *ghsync.Client
 	Repo   ghsync.Repo
+	Checks bool           // a check that failed asks for changes, too: not of a job
 	Bot    config.Bot     // who may ask
 	Own    ghsync.Account // the program's
 	// Here reports whether this machine has the session of a pull request, and no other one went on with it.
@@ -67,12 +68,27 @@ type Wanted struct {
 	All      []ghsync.Review
 	Commands []ghsync.Review // they are to be heard now
 	Round    int64           // the newest review that wants a round now; 0: none does
-	Head     string          // of Round
+	// First is what the session was asked for by, if checks alone want a round now.
+	First gate.Trigger
+	Head  string // of Round and First
 	// Over is the review of By for which a host that is gone has claimed the issue, and from which no round follows any more:
 	// the session is to say so. 0: there is none.
 	Over  int64
 	By    string
 	Again time.Duration // when to look again; 0: when the pull request changes
+
+	red    bool // a check that counts has failed
+	checks bool // one is not finished
+}
+
+// checksEvery is the time between two looks at checks that are not finished.
+const checksEvery = 5 * time.Minute
+
+// sooner has the pull request looked at again after d, unless that is due before.
+func (w *Wanted) sooner(d time.Duration) {
+	if w.Again == 0 || d < w.Again {
+		w.Again = d
+	}
 }
 
 // Hear reads the reviews of a pull request, if it is of a session that another machine had, brings it here if they want
@@ -83,15 +99,18 @@ func (r Reviews) Hear(ctx context.Context, number int) (again time.Duration, err
 		return 0, err
 	}
 	r.Ear.HearReviews(number, w.Commands...)
-	id := cmp.Or(w.Round, w.Over)
-	if id == 0 {
+	by := w.First
+	if id := cmp.Or(w.Round, w.Over); id != 0 {
+		by = gate.ReviewTrigger(id)
+	}
+	if by == (gate.Trigger{}) {
 		return w.Again, nil
 	}
-	dir, wake, err := r.Bring(ctx, w.Pull, gate.ReviewTrigger(id))
+	dir, wake, err := r.Bring(ctx, w.Pull, by)
 	if err != nil || dir == "" {
 		return w.Again, err
 	}
-	if w.Round != 0 {
+	if w.Over == 0 {
 		r.Follow.Hear(ghsync.OpenPull{Number: number, Head: w.Head}, w.All...)
 	} else if err := w.Tell(dir); err != nil {
 		return 0, err
@@ -113,17 +132,45 @@ func (r Reviews) Read(ctx context.Context, number int) (Wanted, error) {
 	if w.All, err = (ghsync.Intake{Client: r.Client}).Reviews(ctx, r.Repo, number); err != nil {
 		return Wanted{}, err
 	}
-	if w, err = r.wanted(ctx, number, w); err != nil || len(w.Commands) > 0 || w.Round != 0 || w.Again != 0 {
-		return w, err
+	if w, err = r.wanted(ctx, number, w); err == nil && len(w.Commands) == 0 && w.Round == 0 && w.Again == 0 {
+		err = r.over(ctx, &w)
 	}
-	return w, r.over(ctx, &w)
+	if w.checks {
+		w.sooner(checksEvery)
+	}
+	return w, err
+}
+
+// readChecks finds out whether checks that count have failed, or are not finished. An account that may not see them follows
+// reviews alone.
+func (r Reviews) readChecks(ctx context.Context, number int, w *Wanted) error {
+	if !r.Checks {
+		return nil
+	}
+	h, err := feedback.Reader{Client: r.Client, Repo: r.Repo}.Head(ctx, number)
+	if err != nil || !h.Open {
+		if errors.As(err, new(*transport.Terminal)) {
+			return nil
+		}
+		return err
+	}
+	counts := h.Counts()
+	w.checks = len(counts) == 0 && r.Pulls.FirstSight(number, h.SHA)
+	for _, c := range counts {
+		w.red = w.red || c.Done && c.Failed
+		w.checks = w.checks || !c.Done
+	}
+	return nil
 }
 
 // wanted finds out what the reviews want now.
 func (r Reviews) wanted(ctx context.Context, number int, w Wanted) (Wanted, error) {
 	of := w.Pull
 	ask, answers, err := r.asking(ctx, &w)
-	if err != nil || len(ask) == 0 {
+	if err == nil {
+		err = r.readChecks(ctx, number, &w)
+	}
+	if err != nil || len(ask) == 0 && !w.red {
 		return w, err
 	}
 	holder, _, err := r.Claims.Holder(ctx, of.Issue)
@@ -143,8 +190,9 @@ func (r Reviews) wanted(ctx context.Context, number int, w Wanted) (Wanted, erro
 		Now: r.Client.Now().Add(-Grace), Rules: rules, Bot: r.Bot, Own: r.Own, Past: follow.PastIn(saved.Session[session.Commands]),
 		Reviews: w.All, Answers: answers,
 	}
+	reviewed := len(ask) > 0
 	ask = slices.DeleteFunc(ask, func(v ghsync.Review) bool { return f.Past.Said[follow.ReviewSource(v.ID)] })
-	if len(ask) == 0 {
+	if reviewed && len(ask) == 0 {
 		r.Log.Info("the reviews of a pull request were taken on another machine", "pull_request", number, "session", of.Session)
 	}
 	for _, v := range ask {
@@ -152,7 +200,7 @@ func (r Reviews) wanted(ctx context.Context, number int, w Wanted) (Wanted, erro
 			w.Commands = append(w.Commands, v)
 		}
 	}
-	if len(w.Commands) == len(ask) {
+	if len(w.Commands) == len(ask) && (!w.red || len(ask) > 0) {
 		return w, nil
 	}
 	if f.State, err = orchestrator.Decode(saved.Session[session.StateFile]); err != nil {
@@ -174,9 +222,7 @@ func (r Reviews) asking(ctx context.Context, w *Wanted) (ask []ghsync.Review, an
 			continue
 		}
 		if wait := v.SubmittedAt.Add(Grace).Sub(now); wait > 0 {
-			if w.Again == 0 || wait < w.Again {
-				w.Again = wait
-			}
+			w.sooner(wait)
 			continue
 		}
 		a, known := answers[v.Author.Login]
@@ -207,17 +253,22 @@ func (r Reviews) asks(v ghsync.Review, now time.Time) bool {
 
 func isCommand(v ghsync.Review) bool { return ghsync.IsCommand(sanitize.Raw(v.Body)) }
 
-// decide decides as a machine that has the session does, but later: checks do not count. saved is when the checkpoint was
+// decide decides as a machine that has the session does, but later. saved is when the checkpoint was
 // made.
 func (r Reviews) decide(ctx context.Context, number int, f follow.Facts, saved time.Time, w *Wanted) (err error) {
 	if f.Head, err = (feedback.Reader{Client: r.Client, Repo: r.Repo}).Head(ctx, number); err != nil {
 		return err
 	}
-	f.Head.Checks = nil
+	if !r.Checks {
+		f.Head.Checks = nil
+	}
 	d := follow.Decide(f)
 	r.Log.Debug("reviews of a pull request of another machine are looked at", "pull_request", number, "decision", string(d.What), "reason", d.Reason)
-	switch d.What {
-	case follow.Round, follow.Tell:
+	alone := len(follow.Authors(d.Objections)) == 0 // checks are
+	switch {
+	case alone && (d.What == follow.Tell || d.What == follow.Wait && d.Until.IsZero()):
+		// A person has to decide. The machine that had the session said so; it is not brought here to say it once more.
+	case d.What == follow.Round, d.What == follow.Tell:
 		if over, err := r.stopped(ctx, saved.Add(-clockSlack), w.All, w.Issue, number); err != nil {
 			return err
 		} else if over {
@@ -226,18 +277,24 @@ func (r Reviews) decide(ctx context.Context, number int, f follow.Facts, saved t
 		}
 		w.Again = busyPause // another host may be first
 		if len(w.Commands) == 0 {
-			w.Round, w.Head = d.Objections[len(d.Objections)-1].Review.ID, f.Head.SHA
+			w.Head = f.Head.SHA
+			for _, o := range d.Objections {
+				if o.Review != nil {
+					w.Round = o.Review.ID
+				}
+			}
+			if w.Round == 0 {
+				w.First, err = gate.ParseTrigger(string(f.State.Trigger))
+			}
 		}
-	case follow.Wait:
+	case d.What == follow.Wait:
 		wait := busyPause
 		if !d.Until.IsZero() {
 			wait = d.Until.Sub(f.Now)
 		}
-		if w.Again == 0 || wait < w.Again {
-			w.Again = wait
-		}
+		w.sooner(wait)
 	}
-	return nil
+	return err
 }
 
 // stopped reports whether a person has ended the follow-ups since the checkpoint was made: a machine that has the session

@@ -77,7 +77,7 @@ func newRoom(t *testing.T, body string) *room {
 	}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	m.Reviews = recall.Reviews{
-		Pulls: &recall.Pulls{GitHub: client}, Client: client, Repo: octo, Bot: config.Bot{MinPermission: "write"}, Own: own, Log: log,
+		Pulls: &recall.Pulls{GitHub: client}, Client: client, Repo: octo, Checks: true, Bot: config.Bot{MinPermission: "write"}, Own: own, Log: log,
 		Here: func(context.Context, recall.Pull) (bool, error) { return m.here, nil }, Known: func(string) bool { return m.known },
 		Permission: func(ctx context.Context, login string) (ghsync.Permission, error) {
 			return client.CurrentPermission(ctx, octo, login)
@@ -101,6 +101,7 @@ func (m *room) saved(context.Context, recall.Pull) (*checkpoint.Fetched, config.
 	s := orchestrator.NewState()
 	s.Phase, s.Outcome, s.LastEvent = orchestrator.PhaseDone, orchestrator.OutcomeDone, orchestrator.LastResumed
 	s.Completion.Commit, s.Completion.PRNumber = m.head, m.pull
+	s.Trigger = asked12
 	if m.change != nil {
 		m.change(s)
 	}
@@ -183,6 +184,95 @@ func TestReviewsAreForASessionOfAnotherMachine(t *testing.T) {
 			heard := slices.ContainsFunc(w.Commands, func(v ghsync.Review) bool { return v.ID == id })
 			if heard != c.commands || (w.Round == id) != c.round || (m.looked > 0) != c.looked || w.Issue != issue || w.Session != public {
 				t.Errorf("heard %v, %+v, looked %d times", heard, w, m.looked)
+			}
+		})
+	}
+}
+
+// asked12 is what the session was asked for by.
+const asked12 = "label/agentmux/2026-11-21T10:04:31Z/9"
+
+// A head without checks is looked at once more, since they may be still to come; so is the next head.
+func TestChecksThatAreStillToCome(t *testing.T) {
+	m := newRoom(t, marked)
+	again := func() time.Duration {
+		w, err := m.Read(t.Context(), m.pull)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.Again
+	}
+	if first, then := again(), again(); first != 5*time.Minute || then != 0 {
+		t.Errorf("again after %s, then %s", first, then)
+	}
+	m.repo.Commit(fakehub.CommitSpec{Branch: "fix", Message: "n", Files: map[string]string{"a": "c"}})
+	if first, then := again(), again(); first != 5*time.Minute || then != 0 {
+		t.Errorf("the next head: again after %s, then %s", first, then)
+	}
+}
+
+// A check that failed asks for changes of a session of another machine, once that machine had its time and did not take it.
+func TestAFailedCheckIsForASessionOfAnotherMachine(t *testing.T) {
+	const quiet = 5 * time.Minute
+	for name, c := range map[string]struct {
+		result string // of the check; empty: it is not finished
+		after  time.Duration
+		do     func(m *room, check int64)
+		want   string
+		looked bool // at the checkpoint
+	}{
+		"failed":                     {"failure", quiet + recall.Grace, nil, "round", true},
+		"in the quiet time":          {"failure", quiet + recall.Grace - time.Second, nil, "again", true},
+		"passed":                     {"success", time.Hour, nil, "", false},
+		"not finished":               {"", time.Hour, nil, "again", false},
+		"to a job":                   {"failure", time.Hour, func(m *room, _ int64) { m.Checks = false }, "", false},
+		"taken":                      {"failure", time.Hour, func(m *room, id int64) { m.took(fmt.Sprintf("check/%d/%s", id, m.head)) }, "", true},
+		"to a live session":          {"failure", time.Hour, func(m *room, _ int64) { m.live() }, "again", false},
+		"no checkpoint":              {"failure", time.Hour, func(m *room, _ int64) { m.none = true }, "", true},
+		"the follow-ups are stopped": {"failure", time.Hour, func(m *room, _ int64) { m.repo.Comment(m.pull, "/agentmux stop", "mia") }, "", true},
+		"with a review that wants changes": {"failure", time.Hour, func(m *room, _ int64) {
+			m.now = m.now.Add(-time.Hour)
+			m.repo.Review(m.pull, "mia", "CHANGES_REQUESTED", "Louder.")
+			m.now = m.now.Add(time.Hour)
+		}, "review", true},
+		"with a review that has a command": {"failure", time.Hour, func(m *room, _ int64) {
+			m.now = m.now.Add(-time.Hour)
+			m.repo.Review(m.pull, "mia", "COMMENTED", "/agentmux changes louder")
+			m.now = m.now.Add(time.Hour)
+		}, "command", true},
+		"all rounds are done": {"failure", time.Hour, func(m *room, _ int64) {
+			m.now = m.now.Add(-2 * time.Hour)
+			for n := range 3 {
+				m.took(fmt.Sprint("review/", n))
+			}
+			m.now = m.now.Add(2 * time.Hour)
+		}, "", true},
+		"the session waits for a person": {"failure", time.Hour, func(m *room, _ int64) {
+			m.change = func(s *orchestrator.State) { s.Phase, s.Outcome = "completing", orchestrator.OutcomeNeedsHuman }
+		}, "", true},
+		"the pull request is closed": {"failure", time.Hour, func(m *room, _ int64) { m.repo.Merge(m.pull, "mia") }, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newRoom(t, marked)
+			id := m.repo.AddCheck(m.head, fakehub.CheckSpec{Name: "test", Conclusion: c.result})
+			m.now = m.now.Add(c.after)
+			if c.do != nil {
+				c.do(m, id)
+			}
+			w, err := m.Read(t.Context(), m.pull)
+			got := ""
+			switch {
+			case len(w.Commands) > 0:
+				got = "command"
+			case w.Round != 0:
+				got = "review"
+			case w.First.String() == asked12 && w.Head == m.head:
+				got = "round"
+			case w.Again != 0:
+				got = "again"
+			}
+			if err != nil || got != c.want || (m.looked > 0) != c.looked {
+				t.Errorf("%q, looked %d times, %+v, %v", got, m.looked, w, err)
 			}
 		})
 	}

@@ -177,3 +177,49 @@ func TestProtocolR7AReviewIsNotForAnOvertakenCopy(t *testing.T) {
 		})
 	}
 }
+
+// Row R7: a check that failed after the machine of the session was gone leads to a round on another one.
+func TestProtocolR7AFailedCheckIsForASessionOfAnotherMachine(t *testing.T) {
+	t.Parallel()
+	w := newReviewed(t)
+	if code := w.bot.exit(syscall.SIGTERM); code != 0 {
+		t.Fatalf("exit %d\n%s", code, w.bot.out.String())
+	}
+	w.asked.Add(4) // a round, and what two bots poll
+	w.repo.AddCheck(w.pull.HeadSHA, fakehub.CheckSpec{Name: "test", Conclusion: "failure", Log: "a.txt does not say three\n"})
+	w.later.Add(300)
+	second := w.elsewhere(w.options("three"))
+	b := second.background("bot")
+	w.eventually("the change is on the branch", func() bool { return w.says("three") }, b.out.String)
+	if code := b.exit(syscall.SIGTERM); code != 0 || len(second.served(rigRepo)) != 1 || len(w.repo.Pulls()) != 1 {
+		t.Fatalf("exit %d\n%s", code, b.out.String())
+	}
+	if e := second.served(rigRepo)[0]; e.State.ChangeRound != 1 || e.State.Identity != w.e.State.Identity {
+		t.Errorf("%d rounds of changes", e.State.ChangeRound)
+	}
+}
+
+// Row R7: changes that are requested, too, bring the newer session here in the place of the copy.
+func TestProtocolR7RequestedChangesPutAnOvertakenCopyAside(t *testing.T) {
+	t.Parallel()
+	w := newReviewed(t)
+	if code := w.bot.exit(syscall.SIGTERM); code != 0 {
+		t.Fatalf("exit %d\n%s", code, w.bot.out.String())
+	}
+	w.asked.Add(6) // rounds, and what three bots poll
+	w.repo.Review(w.pull.Number, rigOwner, "CHANGES_REQUESTED", "Say three.")
+	w.later.Add(300)
+	second := w.elsewhere(w.options("three"))
+	b := second.background("bot")
+	w.eventually("the other machine has it", func() bool { return w.says("three") }, b.out.String)
+	if code := b.exit(syscall.SIGTERM); code != 0 {
+		t.Fatalf("exit %d\n%s", code, b.out.String())
+	}
+	w.repo.Review(w.pull.Number, rigOwner, "CHANGES_REQUESTED", "Say two.")
+	w.later.Add(4000) // more than an hour after the round before
+	b = w.background("bot")
+	w.eventually("the newer session is here", func() bool { return strings.Contains(b.out.String(), "an overtaken session is put aside") }, b.out.String)
+	if code := b.exit(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d\n%s", code, b.out.String())
+	}
+}
