@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -58,6 +61,44 @@ func TestAgentsHeadlessOfTheConfiguration(t *testing.T) {
 				t.Errorf("transports %v", got)
 			}
 		})
+	}
+}
+
+// The agents file is agents.file of the configuration, but for --file.
+func TestAgentsFileOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: teamPlaybook, config: "sandbox: {unsafe_flags: true}\n"})
+	r.write(filepath.Join(r.clone, ".agentmux", "config.yaml"), "version: 2\nagents: {file: teams/shop.yml}\n")
+	if res := r.expect(exit.BadUsage, "agents", "start", "--yes", "--headless"); !strings.Contains(res.err, filepath.Join(r.clone, "teams", "shop.yml")+" cannot be read") {
+		t.Errorf("without the file: %s", res.err)
+	}
+	one := func(session string) string {
+		return "session: " + session + "\nagents:\n  - {name: words, branch: " + session + "/words, task: Write the words}\n"
+	}
+	r.write(filepath.Join(r.clone, "teams", "shop.yml"), "session: shop\nagents: []\n")
+	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), one("usual"))
+	if res := r.expect(exit.BadUsage, "agents", "start", "--yes", "--headless"); !strings.Contains(res.err, "teams/shop.yml:2: agents: ") {
+		t.Errorf("a mistake in the file: %s", res.err)
+	}
+	r.write(filepath.Join(r.clone, "teams", "shop.yml"), one("shop"))
+	r.expect(exit.Done, "agents", "start", "--yes", "--headless")
+	r.expect(exit.Done, "agents", "start", "--yes", "--headless", "--file", filepath.Join(r.clone, ".dmux-agents.yml"))
+	if got := r.git(r.clone, "branch", "--list", "--format=%(refname:short)", "*/words"); got != "shop/words\nusual/words" {
+		t.Errorf("branches %q", got)
+	}
+	for _, command := range []string{"status", "changelog", "cleanup"} { // of two runs, that of the file
+		if res := r.expect(exit.Done, "agents", command); strings.Contains(res.out+res.err, "usual") {
+			t.Errorf("%s: %s%s", command, res.out, res.err)
+		}
+	}
+	if text := r.read(r.clone, "AGENTS_CHANGELOG.md"); !strings.Contains(text, "shop/words") {
+		t.Errorf("changelog: %s", text)
+	}
+	if _, err := os.Lstat(filepath.Join(r.dir, "shop-words")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the workspace is there after the cleanup: %v", err)
+	}
+	if _, err := os.Lstat(filepath.Join(r.dir, "usual-words")); err != nil {
+		t.Errorf("the workspace of the other run: %v", err)
 	}
 }
 
