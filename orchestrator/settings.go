@@ -16,7 +16,8 @@ type Settings struct {
 	ReviewRerun         string        `json:"review_rerun"`         // failed, all, trust
 	OnExhausted         string        `json:"review_on_exhausted"`  // draft_pr, stop
 	ReviewTimeout       Duration      `json:"review_timeout"`
-	ScopePolicy         string        `json:"scope_policy"` // report, fail
+	ScopePolicy         string        `json:"scope_policy"`          // report, fail
+	AtTerminal          bool          `json:"at_terminal,omitempty"` // agents of an agents file that others wait for may have terminals
 	LimitPhase          Duration      `json:"limit_phase"`
 	LimitTotal          Duration      `json:"limit_total"`
 	LimitStall          Duration      `json:"limit_stall"`

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -279,6 +280,10 @@ func (k *checker) paths() {
 		if n.IsText() && !path.IsAbs(n.Text) && !strings.HasPrefix(n.Text, "~/") {
 			k.problem(key, "expected an absolute path or one that begins with ~/, found %s", n.Found())
 		}
+	}
+	// A repository may set it, and agents init writes the file.
+	if n := k.at("agents.file"); n.IsText() && (!filepath.IsLocal(n.Text) || path.Clean(n.Text) == "." || strings.HasSuffix(n.Text, "/")) {
+		k.problem("agents.file", "expected a file of the project by its relative path, without .., found %s", n.Found())
 	}
 }
 

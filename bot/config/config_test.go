@@ -177,7 +177,7 @@ func TestProtocolE1Problems(t *testing.T) {
 			"user.yaml:9: providers.claude.env[0]: \"GH_TOKEN\" cannot be passed to an agent",
 		}},
 		{"values", "version: 2\nsandbox: {level: container, env_allow: [GOFLAGS, MY_TOKEN, \"A=B\", path, DYLD_LIBRARY_PATH, OPENAI_API_KEY, GOCACHE, BASH_ENV, NPM_AUTH]}\nworkspace: {root: ws}\n" +
-			"bot: {repos: [a/b, c], label: \"a:b\", sweep_interval: 0, poll_interval: 4s, max_concurrent: 0}\noutput: {max_bytes: 20 XB}\ngithub: {branch_prefix: \"../x\", host: \"https://x\"}\n", "", "", []string{
+			"bot: {repos: [a/b, c], label: \"a:b\", sweep_interval: 0, poll_interval: 4s, max_concurrent: 0}\noutput: {max_bytes: 20 XB}\ngithub: {branch_prefix: \"../x\", host: \"https://x\"}\nagents: {file: ../team.yml}\n", "", "", []string{
 			"user.yaml:2: sandbox.level: container is reserved and not there yet, expected auto, none, bwrap or runner",
 			"user.yaml:2: sandbox.env_allow[1]: MY_TOKEN may hold a credential and is never passed on",
 			"user.yaml:2: sandbox.env_allow[2]: \"A=B\" is not the name of a variable that can be passed to an agent",
@@ -195,6 +195,7 @@ func TestProtocolE1Problems(t *testing.T) {
 			"user.yaml:5: output.max_bytes: expected a size such as 20 MiB, found \"20 XB\"",
 			"user.yaml:6: github.branch_prefix: expected the start of a branch name, as agentmux/, found \"../x\"",
 			"user.yaml:6: github.host: expected a host name without scheme, found \"https://x\"",
+			"user.yaml:7: agents.file: expected a file of the project by its relative path, without .., found \"../team.yml\"",
 		}},
 	}
 	for _, tt := range tests {

@@ -15,5 +15,5 @@ func Classed(o Options, err error) error {
 
 // SettingsOf are the settings of a session of a host with these options.
 func SettingsOf(o Options, c *config.Config) orchestrator.Settings {
-	return o.settings(c, true)
+	return o.settings(c, orchestrator.KindPipeline, true)
 }

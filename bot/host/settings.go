@@ -7,10 +7,10 @@ import (
 	"github.com/agentmux/agentmux/workflows/message"
 )
 
-// Settings returns what a session keeps of the configuration. reachable reports whether a
+// settings returns what a session of a kind keeps of the configuration on this machine. reachable reports whether a
 // person can answer its questions.
-func Settings(c *config.Config, reachable bool) orchestrator.Settings {
-	return orchestrator.Settings{
+func (o Options) settings(c *config.Config, kind string, reachable bool) orchestrator.Settings {
+	s := orchestrator.Settings{
 		MaxReviewIterations: c.Defaults.MaxReviewIterations,
 		SkipFinalApproval:   c.Defaults.Completion.SkipFinalApproval,
 		ApprovePlan:         c.Approval.Plan,
@@ -20,6 +20,7 @@ func Settings(c *config.Config, reachable bool) orchestrator.Settings {
 		OnExhausted:         c.Review.OnExhausted,
 		ReviewTimeout:       orchestrator.Duration(c.Review.Timeout),
 		ScopePolicy:         c.Implement.ScopePolicy,
+		AtTerminal:          !c.Agents.Headless,
 		LimitPhase:          orchestrator.Duration(c.Limits.Phase),
 		LimitTotal:          orchestrator.Duration(c.Limits.Total),
 		LimitStall:          orchestrator.Duration(c.Limits.Stall),
@@ -35,12 +36,10 @@ func Settings(c *config.Config, reachable bool) orchestrator.Settings {
 		AskTimeout:          orchestrator.Duration(c.Msg.AskTimeout), Msg: message.Rules{Warn: c.Msg.Routing == "warn", Max: c.Msg.MaxIterations},
 		CheckpointEvery: orchestrator.Duration(c.Checkpoint.Every),
 	}
-}
-
-// settings are Settings on this machine. A session that is saved nowhere else is not parked to give the machine back: who
-// answers would find nothing of it.
-func (o Options) settings(c *config.Config, reachable bool) orchestrator.Settings {
-	s := Settings(c, reachable)
+	if kind == orchestrator.KindAgents {
+		s.ScopePolicy = c.Agents.ScopePolicy
+	}
+	// A session that is saved nowhere else is not parked to give the machine back: who answers would find nothing of it.
 	if c.Checkpoint.Remote && !c.Bot.SingleHost {
 		s.ParkAfter = orchestrator.Duration(o.ParkAfter)
 	}

@@ -17,10 +17,10 @@ func newAgentsCmd(a *app) *cobra.Command {
 	var o team.Options
 	init := &cobra.Command{
 		Use:   "init",
-		Short: "Write .dmux-agents.yml from your answers, or from issues",
+		Short: "Write an agents file from your answers, or from issues",
 		Long: `Asks for the session, the parent of the worktrees and a pane for you, then for each
-agent its name, role, branch, task and the agents it waits for, and writes
-.dmux-agents.yml. With --from-issue it asks nothing: each issue becomes an agent.
+agent its name, role, branch, task and the agents it waits for, and writes agents.file of the
+configuration, .dmux-agents.yml. With --from-issue it asks nothing: each issue becomes an agent.
 A file that is there is kept.`,
 		Example: "  agentmux agents init\n  agentmux agents init --from-issue 12,15",
 		Args:    cobra.NoArgs,
@@ -29,7 +29,7 @@ A file that is there is kept.`,
 	cmd.AddCommand(newAgentsStartCmd(a))
 	cmd.AddCommand(newAgentsRunCmds(a)...)
 	init.Flags().StringSliceVar(&o.Issues, "from-issue", nil, "an agent for each of these issues: `N,N`")
-	init.Flags().BoolVar(&o.Force, "force", false, "replace an existing .dmux-agents.yml")
+	init.Flags().BoolVar(&o.Force, "force", false, "replace an existing agents file")
 	cmd.AddCommand(init)
 	return cmd
 }
@@ -38,7 +38,7 @@ func newAgentsStartCmd(a *app) *cobra.Command {
 	var o start.AgentsOptions
 	cmd := &cobra.Command{
 		Use:   "start",
-		Short: "Start the agents of .dmux-agents.yml, in the order of what they depend on",
+		Short: "Start the agents of an agents file, in the order of what they depend on",
 		Long: `Checks the file, its branches, directories, programs and logins, shows what would be
 started and asks. Each agent works in a clone of its own beside the project; what it
 hands in becomes one commit on its branch in this clone, which is not checked out.
@@ -54,7 +54,7 @@ from the same agents file; --take also where the host that has the issues is gon
 			return start.Agents(cmd.Context(), a, o)
 		},
 	}
-	cmd.Flags().StringVar(&o.File, "file", "", "read this agents `file` (default .dmux-agents.yml of the project)")
+	cmd.Flags().StringVar(&o.File, "file", "", "read this agents `file` (default agents.file of the configuration, .dmux-agents.yml)")
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "start these agents and those they need: `NAME,NAME`")
 	cmd.Flags().BoolVar(&o.New, "new", false, "begin afresh: remove the ended session of an earlier run")
 	cmd.Flags().BoolVar(&o.Checkpoint, "from-checkpoint", false, "continue the run of another machine, from its checkpoint on the server")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -25,7 +26,10 @@ type asked struct {
 
 func newAsked(t *testing.T) asked {
 	t.Helper()
-	project := filepath.Join(t.TempDir(), "Web Shop")
+	dir := t.TempDir()
+	t.Setenv("HOME", dir)
+	t.Setenv("XDG_CONFIG_HOME", "")
+	project := filepath.Join(dir, "Web Shop")
 	if out, err := exec.CommandContext(t.Context(), "git", "init", "--quiet", project).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -96,6 +100,50 @@ agents:
 	}
 	if team, problems := agents.Parse(agents.File, []byte(a.read()), agents.Known{}); team == nil || len(problems) > 0 {
 		t.Errorf("problems %v", problems.Lines())
+	}
+}
+
+// The file that is written is agents.file of the configuration, in the project and nowhere else.
+func TestAgentsInitWritesTheConfiguredFile(t *testing.T) {
+	a := newAsked(t)
+	configure := func(file string) {
+		t.Helper()
+		dir := filepath.Join(a.project, ".agentmux")
+		if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "config.yaml"), []byte("version: 2\nagents: {file: "+file+"}\n"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const answers = "s\n\n\na\n\n\nDo it\n\n"
+	configure("teams/shop.yml")
+	file := filepath.Join(a.project, "teams", "shop.yml")
+	if out := a.types(exit.BadUsage, true, strings.NewReader(answers)); !strings.Contains(out, "there is no directory "+filepath.Dir(file)+"; make it first") {
+		t.Errorf("it says\n%s", out)
+	}
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out := a.types(exit.Done, true, strings.NewReader(answers)); !strings.Contains(out, "wrote "+file+" (1 agent)") {
+		t.Errorf("it says\n%s", out)
+	}
+	if data, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(data), "session: s\n") || a.read() != "" {
+		t.Errorf("%v, it wrote\n%s\nand at the usual place\n%s", err, data, a.read())
+	}
+	if out := a.types(exit.BadUsage, true, strings.NewReader(answers)); !strings.Contains(out, file+" exists; --force replaces it") {
+		t.Errorf("it says\n%s", out)
+	}
+
+	outside := t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(a.project, "away")); err != nil {
+		t.Fatal(err)
+	}
+	for file, says := range map[string]string{"away/shop.yml": "leads out of the project", "../shop.yml": "without ..", outside + "/shop.yml": "relative path", ".": "relative path", "teams/": "relative path"} {
+		configure(file)
+		if out := a.types(exit.BadUsage, true, strings.NewReader(answers), "--force"); !strings.Contains(out, says) {
+			t.Errorf("%s: %s", file, out)
+		}
+	}
+	if found, err := os.ReadDir(outside); err != nil || len(found) > 0 {
+		t.Errorf("outside: %v, %v", found, err)
 	}
 }
 

@@ -18,9 +18,8 @@ func Teammate(def *workflows.Definition, s *orchestrator.State, a *agents.Agent)
 	o := Agent{
 		Role: a.Role, Task: a.Name, Template: "team/" + a.Role, Workspace: Work(s, a.Name),
 		PromptFile: path.Join(def.DirOf(workflows.KindTeam), a.Name+"_prompt.md"),
-		// Those who depend on it must not wait for a person who looks at its terminal, and one that
-		// need not ask has no use for a terminal.
-		Headless: a.AutoAccept || slices.ContainsFunc(def.Team.Agents, func(b agents.Agent) bool { return slices.Contains(b.DependsOn, a.Name) }),
+		// One that need not ask has no use for a terminal.
+		Headless: a.AutoAccept || !s.Settings.AtTerminal && hasDependants(def.Team, a.Name),
 	}
 	switch {
 	case a.Role == agents.RoleReview:
@@ -32,6 +31,11 @@ func Teammate(def *workflows.Definition, s *orchestrator.State, a *agents.Agent)
 		}
 	}
 	return o
+}
+
+// hasDependants reports whether others wait for an agent, so that a person who looks at its terminal would hold them up.
+func hasDependants(t *agents.Team, name string) bool {
+	return slices.ContainsFunc(t.Agents, func(a agents.Agent) bool { return slices.Contains(a.DependsOn, name) })
 }
 
 // PlanOfAgent is the file in which an agent of role plan writes for those who depend on it.

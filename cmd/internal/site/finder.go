@@ -104,6 +104,15 @@ func (f *Finder) Config(project string) (*config.Config, error) {
 	return f.load(f.Sources(project))
 }
 
+// AgentsFile returns where the agents file of a project is: agents.file of the configuration. It says no warnings.
+func (f *Finder) AgentsFile(project string) (string, error) {
+	c, problems := config.Load(f.Sources(project))
+	if problems.Err() != nil {
+		return "", configError(problems)
+	}
+	return filepath.Join(project, c.Agents.File), nil
+}
+
 func (f *Finder) load(s config.Sources) (*config.Config, error) {
 	c, problems := config.Load(s)
 	for _, warning := range problems.Warnings() {

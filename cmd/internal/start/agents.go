@@ -32,7 +32,7 @@ import (
 
 // AgentsOptions are those of agents start.
 type AgentsOptions struct {
-	File     string   // empty = .dmux-agents.yml of the project
+	File     string   // empty = agents.file of the configuration
 	Only     []string // these agents, and those that they need; none = all
 	OnlyNone bool     // Only was given, and empty
 	Yes      bool     // ask nothing
@@ -234,9 +234,10 @@ func settleAutoAccept(a *site.Finder, s *site.Site, team *agents.Team, o AgentsO
 
 // readTeam reads the agents file, as much of it as is to run.
 func readTeam(a *site.Finder, s *site.Site, project *project.Project, o AgentsOptions) (*agents.Team, error) {
-	file := o.File
+	file, name := o.File, filepath.Base(o.File)
 	if file == "" {
-		file = filepath.Join(s.Project, agents.File)
+		name = s.Config.Agents.File
+		file = filepath.Join(s.Project, name)
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -246,7 +247,7 @@ func readTeam(a *site.Finder, s *site.Site, project *project.Project, o AgentsOp
 	if err != nil {
 		return nil, err
 	}
-	team, problems := agents.Parse(filepath.Base(file), data, agents.Known{Providers: slices.Sorted(maps.Keys(providers))})
+	team, problems := agents.Parse(name, data, agents.Known{Providers: slices.Sorted(maps.Keys(providers))})
 	for _, p := range problems.Warnings() {
 		a.Say("%s", p)
 	}

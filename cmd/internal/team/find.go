@@ -55,11 +55,15 @@ func named(a *site.Finder) string {
 	if err != nil {
 		return ""
 	}
-	data, err := os.ReadFile(filepath.Join(project, agents.File))
+	file, err := a.AgentsFile(project)
+	if err != nil { // another command says so; the runs can be seen all the same
+		file = filepath.Join(project, agents.File)
+	}
+	data, err := os.ReadFile(file)
 	if err != nil {
 		return ""
 	}
-	team, problems := agents.Parse(agents.File, data, agents.Known{})
+	team, problems := agents.Parse(file, data, agents.Known{})
 	if problems.Err() != nil {
 		return ""
 	}

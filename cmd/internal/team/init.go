@@ -34,7 +34,13 @@ func Init(ctx context.Context, a *site.Finder, o Options) error {
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(project, agents.File)
+	file, err := a.AgentsFile(project)
+	if err != nil {
+		return err
+	}
+	if err := isWithin(project, filepath.Dir(file)); err != nil {
+		return err
+	}
 	switch info, err := os.Lstat(file); {
 	case err == nil && info.IsDir():
 		return exit.Usage(fmt.Errorf("%s is a directory, not a file", file))
@@ -66,6 +72,25 @@ func Init(ctx context.Context, a *site.Finder, o Options) error {
 	return nil
 }
 
+// isWithin fails unless dir is a directory of the project: a repository that names the file must not lead out of itself by a link.
+func isWithin(project, dir string) error {
+	whole, err := filepath.EvalSymlinks(project)
+	if err != nil {
+		return err
+	}
+	at, err := filepath.EvalSymlinks(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return exit.Usage(fmt.Errorf("agents.file: there is no directory %s; make it first", dir))
+	}
+	if err != nil {
+		return err
+	}
+	if rel, err := filepath.Rel(whole, at); err != nil || !filepath.IsLocal(rel) {
+		return exit.Usage(fmt.Errorf("agents.file: %s leads out of the project", dir))
+	}
+	return nil
+}
+
 func exists(file string) error {
 	return exit.Usage(fmt.Errorf("%s exists; --force replaces it", file))
 }
@@ -77,7 +102,7 @@ func write(file string, data []byte, force bool) error {
 	var f *os.File
 	var err error
 	if force {
-		f, err = os.CreateTemp(filepath.Dir(file), agents.File+".tmp-*")
+		f, err = os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".tmp-*")
 	} else {
 		f, err = os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	}
