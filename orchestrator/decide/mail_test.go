@@ -334,3 +334,25 @@ func TestSecurity40AnAgentHasOnlySoManyMessagesUnread(t *testing.T) {
 		})
 	}
 }
+
+// A line that was made with the bare name of the run's mesh goes to the agent it means, along the table, and
+// people are told of it.
+func TestTheBareNameOfAMeshIsTheMeshOfTheRun(t *testing.T) {
+	for how, send := range map[string]func(*sim, *message.Letter){
+		"by an agent": func(m *sim, l *message.Letter) { m.posts("api", l) },
+		"by hand":     func(m *sim, l *message.Letter) { m.lays(l) },
+	} {
+		m := newTeam(t, strings.Replace(pair, "session: shop", "session: shop-1a2b3c", 1), func(s *orchestrator.State) {
+			s.Settings.Msg.Rows = message.Rows{"api": {"start": {"page": ""}}}
+		})
+		send(m, letter("shop-1a2b3c/api", "shop/page", message.Message{Headline: "the port", Status: "start", ID: "x"}))
+		got := m.mail("the port")
+		if got.To != "shop-1a2b3c/page" || got.State != orchestrator.MessageDelivered || !strings.Contains(string(got.Reason), "was taken for shop-1a2b3c/page") {
+			t.Errorf("%s: message %+v", how, got)
+		}
+		send(m, letter("shop-1a2b3c/api", "shop/page", message.Message{Headline: "done", Status: "complete", ID: "y"}))
+		if got := m.mail("done"); got.State != orchestrator.MessageFailed || !strings.Contains(string(got.Reason), "may not send complete to page") {
+			t.Errorf("%s: against the table: %+v", how, got)
+		}
+	}
+}
