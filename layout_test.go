@@ -97,7 +97,7 @@ var table = []row{
 		" workflows workflows/agents workflows/artifact workflows/prompt internal/agent internal/agent/process internal/agent/signal internal/command internal/crash internal/redact"}, // no git: what it needs of the work it declares
 	{8, "bot/work", "bot/checkpoint bot/guarded bot/lineage bot/material bot/project bot/spares bot/place bot/config ghsync ghsync/pulltext ghsync/transport ghsync/markdown orchestrator/decide orchestrator/duty orchestrator/engine orchestrator/session orchestrator/session/register" +
 		" orchestrator workflows workflows/agents workflows/artifact internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/outgate internal/crash internal/redact"}, // no panes, no programs of agents
-	{8, "bot/roster", "bot/project internal/durable internal/gitrepo internal/gitrepo/clone internal/gitrepo/workspace orchestrator/duty orchestrator/session orchestrator/session/register orchestrator/team orchestrator workflows/agents workflows/message"}, // what only a run of an agents file has: the host, which runs every session, calls it
+	{8, "bot/roster", "bot/project internal/document internal/durable internal/gitrepo internal/gitrepo/clone internal/gitrepo/workspace orchestrator/duty orchestrator/session orchestrator/session/register orchestrator/team orchestrator workflows/agents workflows/message"}, // what only a run of an agents file has: the host, which runs every session, calls it
 	{6, "bot/lineage", "internal/gitrepo internal/gitrepo/remote orchestrator"}, // it is told what the output gate finds: records and commits alone
 	{7, "bot/guarded", "ghsync"},                                        // apart from the work: what it asks first is told to it
 	{3, "bot/notice", "internal/command orchestrator workflows/agents"}, // a desktop, and two states to compare: no session, no pane
@@ -140,7 +140,7 @@ var table = []row{
 	{3, "orchestrator/team", "orchestrator workflows workflows/agents"}, // apart from the reducer, whose sizes may only fall: what becomes of an agent of an agents file is one table
 	{0, "internal/lenient", ""},
 	{0, "orchestrator/seal", ""}, // of bytes, whatever they say
-	{3, "bot/config", "workflows internal/agent internal/document"},
+	{3, "bot/config", "workflows workflows/message internal/agent internal/document"},
 	{2, "orchestrator/toolset", "workflows workflows/artifact workflows/message"},                   // below duty, which judges calls by the table; a row knows definitions and no state
 	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize internal/document"}, // sanitize folds names that look alike; the table of paths is a document
 	{2, "ghsync/joblog", "ghsync/transport"},                                                        // apart from transport: what speaks with another host has no way to a token

@@ -87,6 +87,7 @@ var protocolCases = map[string]string{
 	"A3": "Parameters nobody knows are dropped with a warning.",
 	"A4": "Every answer lists the waiting messages.",
 	"A5": "A question is answered once, late answers are refused, and silence has an answer, too.",
+	"A6": "Each answer of a tool is the same by MCP and by command, and each line that a call left is decided by one record.",
 
 	"X1": "Text that looks like a template stays text.",
 	"X2": "Includes stay inside the session and end with a reason when they cannot.",
@@ -124,7 +125,7 @@ var protocolCases = map[string]string{
 	"M7": "However an agent of a diamond fails, exactly those that depend on it are blocked, and the rest is done.",
 
 	"T1": "Names of each generation and each type, between agents whose names hold dashes, are read right or said to be ambiguous.",
-	"T2": "Messages of one second, with stamps out of order and over a new year are delivered in the order of their lines, each once.",
+	"T2": "Messages of one second, with stamps out of order, over a new year and over the hour that a clock goes back are delivered in the order of their lines, each once.",
 	"T3": "A file that is not a message is rejected, and its writer is told why.",
 	"T4": "A message of low priority is passed over ten times by others, then it is the next.",
 	"T5": "An ask that is not answered in time, or that would close a circle of agents that wait for one another, gets an answer that says so; an ask to the person is a question.",

@@ -15,6 +15,7 @@ import (
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/message"
 )
 
 // choices lists the keys that take one of a few words.
@@ -108,6 +109,8 @@ func check(c *Config, tree *document.Node, builtIn []string) document.Problems {
 	k.providers(c, builtIn)
 	k.environment(c)
 	k.paths()
+	_, mesh := message.RoutingOf(c.Mesh, "mesh", "", nil)
+	k.problems = append(k.problems, mesh...)
 	if c.Bot.SweepInterval <= 0 {
 		k.problem("bot.sweep_interval", "expected a duration above 0")
 	}

@@ -32,7 +32,7 @@ type Config struct {
 	Implement  Implement           `doc:"implement"`
 	Limits     Limits              `doc:"limits"`
 	Msg        Msg                 `doc:"msg"`
-	Mesh       map[string]any      `doc:"mesh"`
+	Mesh       *document.Node      `doc:"mesh"` // the table of a mesh, see message.RoutingOf
 	Agents     Agents              `doc:"agents"`
 	Bot        Bot                 `doc:"bot"`
 	Gate       Gate                `doc:"gate"`

@@ -426,3 +426,26 @@ func TestSecurity27AModelIsNoFlag(t *testing.T) {
 		}
 	}
 }
+
+// A table below mesh is checked when the configuration is read, whichever mesh it is of.
+func TestTheTableOfAMesh(t *testing.T) {
+	for text, want := range map[string]string{
+		"mesh: {}": "",
+		"mesh:":    "",
+		"mesh: {mesh: tdd, routing: {red: {complete: {green: x}}}}": "",
+		"mesh: {routing: {}}":                              "user.yaml:2: mesh.mesh: required key missing",
+		"mesh: {mesh: tdd, routing: {}, roots: {}}":        "user.yaml:2: mesh.roots: unknown key",
+		"mesh: {mesh: tdd, routing: {red: {Done: {}}}}":    "user.yaml:2: mesh.routing.red.Done: expected a status",
+		"mesh: {mesh: tdd, routing: {red: {done: green}}}": "user.yaml:2: mesh.routing.red.done: expected a map",
+		"mesh: [tdd]": "user.yaml:2: mesh: expected a map",
+	} {
+		_, problems := layers(t, "version: 2\n"+text+"\n", "", "")
+		if got := strings.Join(problems, "\n"); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+	c, problems := layers(t, "version: 2\nmesh: {mesh: tdd, routing: {red: {}}}\n", "version: 2\nmesh: {mesh: tdd, routing: {green: {}}}\n", "")
+	if c == nil || len(problems) > 0 || len(c.Mesh.Field("routing").Fields) != 2 {
+		t.Errorf("layers: %v", problems)
+	}
+}

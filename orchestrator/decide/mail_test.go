@@ -334,3 +334,104 @@ func TestSecurity40AnAgentHasOnlySoManyMessagesUnread(t *testing.T) {
 		})
 	}
 }
+
+// A line that was made with the bare name of the run's mesh goes to the agent it means, along the table, and
+// people are told of it.
+func TestTheBareNameOfAMeshIsTheMeshOfTheRun(t *testing.T) {
+	for how, send := range map[string]func(*sim, *message.Letter){
+		"by an agent": func(m *sim, l *message.Letter) { m.posts("api", l) },
+		"by hand":     func(m *sim, l *message.Letter) { m.lays(l) },
+	} {
+		m := newTeam(t, strings.Replace(pair, "session: shop", "session: shop-1a2b3c", 1), func(s *orchestrator.State) {
+			s.Settings.Msg.Rows = message.Rows{"api": {"start": {"page": ""}}}
+		})
+		send(m, letter("shop-1a2b3c/api", "shop/page", message.Message{Headline: "the port", Status: "start", ID: "x"}))
+		got := m.mail("the port")
+		if got.To != "shop-1a2b3c/page" || got.State != orchestrator.MessageDelivered || !strings.Contains(string(got.Reason), "was taken for shop-1a2b3c/page") {
+			t.Errorf("%s: message %+v", how, got)
+		}
+		send(m, letter("shop-1a2b3c/api", "shop/page", message.Message{Headline: "done", Status: "complete", ID: "y"}))
+		if got := m.mail("done"); got.State != orchestrator.MessageFailed || !strings.Contains(string(got.Reason), "may not send complete to page") {
+			t.Errorf("%s: against the table: %+v", how, got)
+		}
+	}
+}
+
+// A clock that goes back an hour writes stamps a second time, in names and in files: they decide nothing,
+// and no message is taken for another one.
+func TestProtocolT2AClockThatGoesBackAnHour(t *testing.T) {
+	stamps := []struct{ name, at string }{ // of Berlin, in the night of 25 October
+		{"1025025930", "2026-10-25T02:59:30+02:00"},
+		{"1025020000", "2026-10-25T02:00:00+01:00"}, // 30 seconds later
+		{"1025025930", "2026-10-25T02:59:30+01:00"},
+		{"1025021500", "2026-10-25T02:15:00+02:00"}, // came late
+		{"1025021500", "2026-10-25T02:15:00+01:00"},
+	}
+	for how, send := range map[string]func(*sim, *message.Letter, func(*orchestrator.Line)){
+		"by an agent": func(m *sim, l *message.Letter, named func(*orchestrator.Line)) { m.posts("api", l, named) },
+		"by hand": func(m *sim, l *message.Letter, named func(*orchestrator.Line)) {
+			m.posts("api", l, named, func(line *orchestrator.Line) { line.Launch, line.Role, line.Task = "", "", "" })
+		},
+	} {
+		m := newTeam(t, pair, nil)
+		var want []string
+		for n, s := range stamps {
+			name := fmt.Sprintf("%s-update-api--page-api-%d.md", s.name, n+1)
+			parsed, problems := message.Parse(name, fmt.Appendf(nil, "---\nto: shop/page\nfrom: shop/api\ntype: update\nheadline: n%d\ntimestamp: %s\n---\nx\n", n, s.at), nil)
+			if len(problems) > 0 {
+				t.Fatal(problems.Lines())
+			}
+			send(m, &message.Letter{SHA256: "sum", Message: parsed}, func(line *orchestrator.Line) {
+				line.Payload = fmt.Appendf(nil, `{"file":"msgs/%s","sha256":"sum"}`, name)
+			})
+			want = append(want, fmt.Sprint("n", n))
+		}
+		var order []string
+		for _, e := range m.events {
+			if d, ok := e.Data.(orchestrator.MsgDeliveredRecord); ok {
+				order = append(order, m.headline(d.Seq))
+			}
+		}
+		if !slices.Equal(order, want) {
+			t.Errorf("%s: delivered %q", how, order)
+		}
+	}
+}
+
+// Messages never move a phase and set no marker: whoever says by one that work is complete, it is as it was.
+func TestAMessageThatSaysCompleteCompletesNothing(t *testing.T) {
+	complete := func(from, to string) *message.Letter {
+		return letter(from, to, message.Message{Type: message.TaskComplete, Status: message.StatusComplete, Headline: "done", ID: "d", InReplyTo: "api-task"})
+	}
+	for how, send := range map[string]func(*sim){
+		"an agent to another": func(m *sim) { m.posts("api", complete("shop/api", "shop/page")) },
+		"an agent to the one that waits for it": func(m *sim) {
+			m.posts("api", complete("shop/api", "shop/look"))
+		},
+		"an agent to the person":  func(m *sim) { m.posts("api", complete("shop/api", "core/core")) },
+		"by hand, to the person":  func(m *sim) { m.lays(complete("shop/api", "core/core")) },
+		"by hand, to the program": func(m *sim) { m.lays(complete("system", "shop/page")) },
+		"the person": func(m *sim) {
+			if refused := m.says(post.CommandSend, "msgs/p.md", complete("core/core", "shop/api")); refused != "" {
+				t.Errorf("refused: %s", refused)
+			}
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			m := newTeam(t, pair, nil)
+			phase, visit, statuses, submissions := m.s.Phase, m.s.Visit, m.statuses(), m.count(orchestrator.EvSubmission)
+			send(m)
+			if len(m.s.Messages) != 1 || m.s.Messages[0].State == orchestrator.MessageFailed {
+				t.Fatalf("messages %+v", m.s.Messages)
+			}
+			if m.s.Phase != phase || m.s.Visit != visit || m.statuses() != statuses || m.s.Ended() || m.count(orchestrator.EvSubmission) != submissions {
+				t.Errorf("phase %s, visit %d, agents %s", m.s.Phase, m.s.Visit, m.statuses())
+			}
+			for _, e := range append(slices.Clone(m.done), m.s.Pending...) {
+				if slices.Contains([]string{orchestrator.EffWriteMarker, orchestrator.EffCommit, orchestrator.EffIntegrate, orchestrator.EffPush}, e.Type) {
+					t.Errorf("effect %+v", e)
+				}
+			}
+		})
+	}
+}

@@ -42,7 +42,7 @@ func (o *Office) takeClaimed(p orchestrator.Payload, l *message.Letter) {
 		Seq: o.nextNumber(), File: p.File, SHA256: p.SHA256, From: w.From.String(), To: w.To.String(), Type: w.Type, Headline: w.Headline,
 		ID: w.ID, By: ByHand, InReplyTo: w.InReplyTo, Priority: w.Priority, Deadline: orchestrator.At(w.Deadline),
 	}
-	to, problem := Recipient(o.Def, m.To)
+	to, _, problem := Recipient(o.Def, m.To)
 	switch {
 	case l.SHA256 != p.SHA256:
 		problem = "its file was changed after it was found"
@@ -57,7 +57,7 @@ func (o *Office) takeClaimed(p orchestrator.Payload, l *message.Letter) {
 	case to == orchestrator.CoordinatorPerson:
 		o.show(m)
 	default:
-		m.To = to
+		m.To, m.Reason = whole(o.Def, m.To)
 		gather(o, m, w)
 		o.deliverNext(o.runningAt(to))
 	}

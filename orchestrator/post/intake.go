@@ -22,17 +22,43 @@ func Addresses(def *workflows.Definition) []string {
 	return append(list, orchestrator.CoordinatorPerson)
 }
 
-// Recipient returns the address that a writer means: an address, or the name of an agent alone.
-// problem says what is wrong with any other text.
-func Recipient(def *workflows.Definition, text string) (address, problem string) {
+// Recipient returns the address that a writer means: an address, the name of an agent alone, or the bare
+// name of a mesh, with a warning that tells the whole address. problem says what is wrong with any other
+// text.
+func Recipient(def *workflows.Definition, text string) (address, warning, problem string) {
 	known := Addresses(def)
 	for _, a := range known {
 		if a == text || agentOf(a) == text {
-			return a, ""
+			return a, "", ""
 		}
 	}
-	return "", "no agent is called \"" + orchestrator.Truncate(text, 100) + "\"; expected one of " + strings.Join(known, ", ")
+	shown := "\"" + orchestrator.Truncate(text, 100) + "\""
+	switch found := bare(known, text); len(found) {
+	case 0:
+		return "", "", "no agent is called " + shown + "; expected one of " + strings.Join(known, ", ")
+	case 1:
+		return found[0], shown + " is the bare name of a mesh and was taken for " + found[0] + ", the whole address", ""
+	default:
+		return "", "", shown + " is the bare name of a mesh and may mean " + strings.Join(found, ", ") + "; name one of them"
+	}
 }
+
+// bare returns the addresses that the bare name of a mesh may mean: a mesh without an agent, or one of which
+// an instance runs, as shop-1a2b3c is one of shop.
+func bare(known []string, text string) (found []string) {
+	mesh, agent, named := strings.Cut(text, "/")
+	for _, a := range known {
+		instance, name, _ := strings.Cut(a, "/")
+		if named && name == agent && InstanceOf(instance, mesh) || !named && (instance == mesh || InstanceOf(instance, mesh)) {
+			found = append(found, a)
+		}
+	}
+	return found
+}
+
+// InstanceOf reports whether the name of a run is that of an instance of a mesh: the name of the mesh with
+// an ending.
+func InstanceOf(run, mesh string) bool { return mesh != "" && strings.HasPrefix(run, mesh+"-") }
 
 // Twice is why a line that names the file of a message has no effect.
 const Twice = "the message was taken before"
@@ -65,6 +91,7 @@ func (o *Office) Take(by orchestrator.Launch, p orchestrator.Payload, l *message
 		o.reject(key, m, reason)
 		return ""
 	}
+	m.To, m.Reason = whole(o.Def, m.To)
 	if o.wearsOut(m, w.Status) {
 		m = stopped(m, w.Status, o.State.Settings.Msg.Max)
 	}
@@ -111,10 +138,18 @@ func (o *Office) refusal(m orchestrator.Message, p orchestrator.Payload, l *mess
 	if m.Type == message.Ask && m.To == orchestrator.CoordinatorPerson && asked(o.State, m.From) >= maxAsked {
 		return fmt.Sprintf("you have %d questions open, which is the most an agent may have", maxAsked)
 	}
-	if _, problem := Recipient(o.Def, m.To); problem != "" || o.State.Settings.Msg.Warn {
+	to, _, problem := Recipient(o.Def, m.To)
+	if problem != "" || o.State.Settings.Msg.Warn {
 		return problem
 	}
-	return Refused(o.State, m.From, m.To, l.Message.Status, ask != nil)
+	return Refused(o.State, m.From, to, l.Message.Status, ask != nil)
+}
+
+// whole returns the whole address for one that was not refused, and what people are told of another
+// spelling.
+func whole(def *workflows.Definition, text string) (to string, warning orchestrator.Optional) {
+	to, told, _ := Recipient(def, text)
+	return to, orchestrator.Optional(orchestrator.Truncate(told, 200))
 }
 
 // asked counts the open asks of an agent to the person.

@@ -29,7 +29,7 @@ func FromPerson(o *Office, p orchestrator.Payload, l *message.Letter) (refused s
 		return ""
 	}
 	w := &l.Message
-	to, problem := Recipient(o.Def, w.To.String())
+	to, _, problem := Recipient(o.Def, w.To.String())
 	switch {
 	case l.Problem != "":
 		return l.Problem

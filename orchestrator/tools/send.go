@@ -121,7 +121,7 @@ func (c *call) compose() (m message.Message, problems []string) {
 	}
 	from := post.Address(c.def, c.who.key())
 	m.From, _ = message.ParseAddress(from)
-	switch to, problem := post.Recipient(c.def, text("to")); {
+	switch to, warning, problem := post.Recipient(c.def, text("to")); {
 	case text("to") == "":
 	case problem != "":
 		problems = append(problems, "to: "+problem)
@@ -129,6 +129,9 @@ func (c *call) compose() (m message.Message, problems []string) {
 		problems = append(problems, "to: "+to+" is you")
 	default:
 		m.To, _ = message.ParseAddress(to)
+		if warning != "" {
+			c.warnings = append(c.warnings, "to: "+warning)
+		}
 	}
 	if given := text("deadline"); given != "" {
 		var err error

@@ -24,8 +24,13 @@ agents:
 
 func startTeam(t *testing.T) *rig {
 	t.Helper()
+	return startTeamOf(t, pair)
+}
+
+func startTeamOf(t *testing.T, file string) *rig {
+	t.Helper()
 	s, err := session.Create(session.CreateSpec{
-		Project: t.TempDir(), Now: noon, Name: "shop", Agents: []byte(pair),
+		Project: t.TempDir(), Now: noon, Name: "shop", Agents: []byte(file),
 		State: orchestrator.State{Kind: orchestrator.KindAgents, Settings: orchestrator.DefaultSettings(), BaseSHA: "abc"},
 	})
 	if err != nil {
@@ -109,14 +114,15 @@ func TestAMessageThatIsNotSentSaysWhy(t *testing.T) {
 	}
 	for want, params := range map[string]map[string]any{
 		"to: required": {"type": "update", "headline": "x", "body": "y"},
-		`to: no agent is called "nobody"; expected one of shop/api, shop/page, core/core`: with(map[string]any{"to": "nobody"}),
-		`to: no agent is called "pipeline/coder"`:                                         with(map[string]any{"to": "pipeline/coder"}),
-		`to: no agent is called "../api"`:                                                 with(map[string]any{"to": "../api"}),
-		"to: shop/page is you":                                                            with(map[string]any{"to": "page"}),
-		"type: ":                                                                          with(map[string]any{"type": "prompt"}),
-		"status: expected lower case letters":                                             with(map[string]any{"status": "Done!"}),
-		"deadline: expected a time such as":                                               with(map[string]any{"deadline": "soon"}),
-		"in_reply_to: required for an ask-response":                                       with(map[string]any{"type": "ask-response"}),
+		`to: no agent is called "nobody"; expected one of shop/api, shop/page, core/core`:  with(map[string]any{"to": "nobody"}),
+		`to: "shop" is the bare name of a mesh and may mean shop/api, shop/page; name one`: with(map[string]any{"to": "shop"}),
+		`to: no agent is called "pipeline/coder"`:                                          with(map[string]any{"to": "pipeline/coder"}),
+		`to: no agent is called "../api"`:                                                  with(map[string]any{"to": "../api"}),
+		"to: shop/page is you":                                                             with(map[string]any{"to": "page"}),
+		"type: ":                                                                           with(map[string]any{"type": "prompt"}),
+		"status: expected lower case letters":                                              with(map[string]any{"status": "Done!"}),
+		"deadline: expected a time such as":                                                with(map[string]any{"deadline": "soon"}),
+		"in_reply_to: required for an ask-response":                                        with(map[string]any{"type": "ask-response"}),
 		"priority: ":          with(map[string]any{"priority": "urgent"}),
 		"larger than 256 KiB": with(map[string]any{"body": strings.Repeat("x", 256<<10)}),
 	} {
@@ -131,6 +137,19 @@ func TestAMessageThatIsNotSentSaysWhy(t *testing.T) {
 	}
 	one := start(t, "quick")
 	one.refused(one.call(one.agent("planner", ""), "msg_send", about("coder", "update", "x")), "msg_send is not a tool of the planner")
+}
+
+// The bare name of the run's mesh is enough, with a warning; the file has the whole address.
+func TestAMessageToTheBareNameOfAMesh(t *testing.T) {
+	r := startTeamOf(t, strings.Replace(pair, "session: shop", "session: shop-1a2b3c", 1))
+	a := r.call(r.agent("build", "page"), "msg_send", about("shop/api", "update", "Done soon"))
+	if !a.OK || len(a.Warnings) != 1 || !strings.HasPrefix(a.Warnings[0], `to: "shop/api" is the bare name of a mesh and was taken for shop-1a2b3c/api`) {
+		t.Fatalf("answer %+v", a)
+	}
+	r.messages()
+	if got := r.st.Messages; len(got) != 1 || got[0].To != "shop-1a2b3c/api" || got[0].Reason != "" {
+		t.Errorf("messages %+v", got)
+	}
 }
 
 // What the table of the run does not allow is refused at once, with what it allows.

@@ -28,8 +28,13 @@ type Routing struct {
 // Rows are the rows of a table: writer, status, reader, and why.
 type Rows map[string]map[string]map[string]string
 
-// Rows returns the rows of the table, which are not to be changed.
-func (r *Routing) Rows() Rows { return r.rows }
+// Rows returns the rows of the table, which are not to be changed; none of a nil table.
+func (r *Routing) Rows() Rows {
+	if r == nil {
+		return nil
+	}
+	return r.rows
+}
 
 // Table returns the table with these rows; without any it is nil, which allows all.
 func (rows Rows) Table() *Routing {
@@ -82,10 +87,22 @@ func ParseRouting(file string, data []byte, mesh string, agents []string) (*Rout
 	if root == nil {
 		return nil, problems
 	}
+	return decodeRouting(routingChecker{root: root, agents: agents, problems: problems}, mesh)
+}
+
+// RoutingOf reads the table that a document has at a path, as ParseRouting does that of a file. An empty map
+// is no table, and an empty mesh any.
+func RoutingOf(n *document.Node, path, mesh string, agents []string) (*Routing, document.Problems) {
+	if n == nil || n.Kind == document.Null || n.Kind == document.Map && len(n.Fields) == 0 {
+		return nil, nil
+	}
+	return decodeRouting(routingChecker{root: n, path: path, agents: agents}, mesh)
+}
+
+func decodeRouting(c routingChecker, mesh string) (*Routing, document.Problems) {
 	var raw rawRouting
-	problems = append(problems, document.Decode(root, &raw, document.Options{})...)
-	c := &routingChecker{root: root, agents: agents, problems: problems}
-	if raw.Mesh != "" && raw.Mesh != mesh {
+	c.problems = append(c.problems, document.Decode(c.root, &raw, document.Options{Path: c.path})...)
+	if raw.Mesh != "" && mesh != "" && raw.Mesh != mesh {
 		c.problem("mesh", "expected %q, found %q", mesh, cut(raw.Mesh))
 	}
 	for _, from := range sorted(raw.Routing) {
@@ -105,13 +122,18 @@ type rawRouting struct {
 
 type routingChecker struct {
 	root     *document.Node
+	path     string // of root in its document
 	agents   []string
 	problems document.Problems
 }
 
 func (c *routingChecker) problem(path, format string, args ...any) {
 	if len(c.problems) < maxProblems {
-		c.problems = append(c.problems, c.root.Problem(path, format, args...))
+		p := c.root.Problem(path, format, args...)
+		if c.path != "" {
+			p.Path = c.path + "." + p.Path
+		}
+		c.problems = append(c.problems, p)
 	}
 }
 

@@ -100,7 +100,7 @@ func Agents(ctx context.Context, a *site.Finder, o AgentsOptions) error {
 	if err != nil {
 		return site.ExplainRun(err)
 	}
-	routes, wrong := roster.Routes(s.Project, team, len(o.Only) > 0)
+	routes, wrong := roster.Routes(s.Project, s.Config.Mesh, team, len(o.Only) > 0)
 	if problems = append(problems, wrong...); len(problems) > 0 {
 		if err := unbegun(s, team.Session, former); err != nil {
 			return err // whose branches and directories these are

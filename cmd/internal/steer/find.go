@@ -29,7 +29,7 @@ func FindFor(ctx context.Context, a *site.Finder, command string, args []string,
 	var ambiguous *session.AmbiguousError
 	switch {
 	case errors.As(err, &ambiguous) && command != "attach" && command != "resume":
-		return e, exit.Usage(fmt.Errorf("%w; --session names it", err))
+		return e, notOne(err)
 	case !errors.As(err, &none) || none.What != "" || none.Unfit == 0:
 		return e, err
 	}
@@ -43,6 +43,14 @@ func FindFor(ctx context.Context, a *site.Finder, command string, args []string,
 		}
 	}
 	return e, exit.Usage(fmt.Errorf("no session here %s; %s", wanted[command], next))
+}
+
+// notOne says how one of several sessions is named.
+func notOne(several error) error {
+	if several == nil {
+		return nil
+	}
+	return exit.Usage(fmt.Errorf("%w; --session names it", several))
 }
 
 // TextHint reminds a person that a shell splits words.

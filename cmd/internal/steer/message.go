@@ -22,11 +22,7 @@ import (
 // Write sends a message of the person to an agent of a run of an agents file. flag returns what was
 // typed for a flag of msg send.
 func Write(ctx context.Context, a *site.Finder, flag func(name string) string) error {
-	var args []string
-	if name := flag("session"); name != "" {
-		args = []string{name}
-	}
-	entry, err := FindFor(ctx, a, post.CommandSend, args, site.Live)
+	entry, err := writable(ctx, a, flag("session"), flag("to"))
 	if err == nil {
 		err = entry.Err
 	}
@@ -36,9 +32,12 @@ func Write(ctx context.Context, a *site.Finder, flag func(name string) string) e
 	if err != nil {
 		return err
 	}
-	m, err := letter(entry.Dir, flag)
+	m, warning, err := letter(entry.Dir, flag)
 	if err != nil {
 		return err
+	}
+	if warning != "" {
+		a.Say("--to: %s", warning)
 	}
 	dir := filepath.Join(entry.Dir, session.MessagesDir)
 	file, sum, err := postbox.Box{Dir: dir}.Write(m, time.Now())
@@ -64,22 +63,41 @@ func Write(ctx context.Context, a *site.Finder, flag func(name string) string) e
 	return errors.Join(err, os.Remove(filepath.Join(dir, file))) // without its file the command has no effect, if it is read later
 }
 
-// letter makes the message, or says all that is wrong with it.
-func letter(dir string, flag func(string) string) (message.Message, error) {
+// writable finds the run that a message goes to: the one that is named, else the one whose mesh the address
+// names, as a whole or by its bare name, else the only one.
+func writable(ctx context.Context, a *site.Finder, name, to string) (session.Entry, error) {
+	if name != "" {
+		return FindFor(ctx, a, post.CommandSend, []string{name}, site.Live)
+	}
+	if mesh, _, ok := strings.Cut(to, "/"); ok {
+		for _, means := range []func(run, mesh string) bool{sameName, post.InstanceOf} {
+			e, err := a.Find(ctx, nil, func(e session.Entry) bool { return site.Live(e) && means(e.Name, mesh) })
+			if err == nil || exit.As[*session.AmbiguousError](err) {
+				return e, notOne(err)
+			}
+		}
+	}
+	return FindFor(ctx, a, post.CommandSend, nil, site.Live)
+}
+
+func sameName(run, mesh string) bool { return run == mesh }
+
+// letter makes the message, with what its writer is warned of, or says all that is wrong with it.
+func letter(dir string, flag func(string) string) (m message.Message, warning string, err error) {
 	s, err := session.Open(dir)
 	if err != nil {
-		return message.Message{}, err
+		return m, "", err
 	}
 	def, err := s.Definition()
 	if err != nil {
-		return message.Message{}, err
+		return m, "", err
 	}
-	m := message.Message{
+	m = message.Message{
 		From: message.Person, Type: flag("type"), Headline: strings.TrimSpace(flag("headline")), Status: flag("status"), InReplyTo: flag("in-reply-to"), Priority: flag("priority"),
 		ID: "core-" + RandomID()[:8], At: time.Now(), Body: []byte(strings.TrimRight(flag("body"), "\n") + "\n"),
 	}
 	var problems []string
-	to, problem := post.Recipient(def, flag("to"))
+	to, warning, problem := post.Recipient(def, flag("to"))
 	if def.Team == nil {
 		problem = "the agents of a workflow get no messages; agentmux say tells the one at work something"
 	}
@@ -103,7 +121,7 @@ func letter(dir string, flag func(string) string) (message.Message, error) {
 		}
 	}
 	if len(problems) > 0 {
-		return m, exit.Usage(errors.New(strings.Join(problems, "\n")))
+		return m, "", exit.Usage(errors.New(strings.Join(problems, "\n")))
 	}
-	return m, nil
+	return m, warning, nil
 }
