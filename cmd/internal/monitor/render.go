@@ -59,6 +59,9 @@ func (s screen) body(v View, room int) []string {
 	if room < 1 {
 		return nil
 	}
+	if len(v.Members) > 0 {
+		return s.teamBody(v, room)
+	}
 	plan := append(phaseLines(v), planLines(v)...)
 	work := append(agentLines(v), rowLines("reviews", v.Reviews)...)
 	work = append(work, rowLines("research", v.Research)...)

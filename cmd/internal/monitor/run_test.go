@@ -20,6 +20,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/agents"
 )
 
 // shown is the directory whose session this binary shows instead of testing.
@@ -205,6 +206,35 @@ func TestRunFollowsASessionInATerminal(t *testing.T) {
 		state.Gate, state.Phase, state.Outcome = nil, orchestrator.PhaseDone, orchestrator.OutcomeDone
 	})
 	st.shows("Outcome: done")
+	st.press("q")
+	st.ends()
+}
+
+// A run of an agents file is drawn again when an agent ends: it is done, and what waited for it is ready.
+func TestRunFollowsTheAgentsOfAFile(t *testing.T) {
+	base, err := os.MkdirTemp("", "amx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(base) })
+	s, err := session.Create(session.CreateSpec{
+		Project: filepath.Join(base, "project"), Now: noon, Name: "shop", Agents: parsed(t, shopFile).Encode(),
+		State: orchestrator.State{Kind: orchestrator.KindAgents, Settings: orchestrator.DefaultSettings(), BaseBranch: "main", BaseSHA: "abc"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	st := newStage(t, base, s.Dir)
+	st.shows("0 of 8 done", "waits for plan", "q quit")
+	rewrite(t, s, func(state *orchestrator.State) {
+		state.Team = map[string]agents.Progress{"plan": {Marker: "0"}, "style": {Marker: "2"}, "notes": {Marker: "99", BlockedBy: "style"}}
+	})
+	st.shows("1 of 8 done, 1 failed", "✓ plan", "✗ style", "failed (exit 2)", "blocked by style")
+	screen, err := st.server.Capture(t.Context(), st.pane, 0)
+	if err != nil || strings.Contains(screen, "waits for plan") {
+		t.Errorf("agents wait for one that is done, %v:\n%s", err, screen)
+	}
 	st.press("q")
 	st.ends()
 }
