@@ -254,7 +254,7 @@ func atWork(s *orchestrator.State, told story.Agents, now time.Time) []Agent {
 			continue
 		}
 		know := told[key]
-		row := Agent{Key: plain(string(key)), Provider: plain(know.Provider), State: "at work", Doing: plain(know.Doing)}
+		row := Agent{Key: plain(string(key)), Provider: plain(know.Provider), State: stateAtWork, Doing: plain(know.Doing)}
 		if !know.Started.IsZero() {
 			row.Since = now.Sub(know.Started)
 		}

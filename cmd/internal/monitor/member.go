@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/story"
+	"github.com/agentmux/agentmux/workflows/agents"
 )
 
 // Member is one agent of an agents file. The members of a View are in the order of their graph:
@@ -105,16 +106,22 @@ func (m *Member) work(of *story.Member, live Agent) {
 	m.Doing = live.Doing
 	switch {
 	case of.Step != "":
-		m.State = "handed in, " + plain(of.Step)
+		m.State = "handed in"
+		if followUps[of.Step] {
+			m.State += ", " + of.Step
+		}
 	case of.Standing == story.Idle:
 		m.State = "waits: " + plain(of.Waiting)
-	case live.State != "" && live.State != "at work":
-		m.State = live.State
+	case live.State != "" && live.State != stateAtWork:
+		m.State, m.Spent = live.State, live.Since
 		if live.Alarm {
 			m.Kind = MemberAsks
 		}
 	}
 }
+
+// followUps are the steps that the file asks for.
+var followUps = map[string]bool{agents.StepTest: true, agents.StepPush: true, agents.StepPull: true}
 
 // asks reports whether a person has to answer a question of the agent.
 func asks(s *orchestrator.State, of *story.Member) bool {

@@ -10,9 +10,12 @@ import (
 )
 
 const (
-	roleWidth   = 60 // from here on the roles of members have a column
-	minRest     = 8  // columns; less is not worth a text that is cut
-	keptRecords = 4  // that members who have no room for all leave room for, at most
+	roleWidth = 60 // from here on the roles of members have a column
+	minRest   = 8  // columns; less is not worth a text that is cut
+
+	// Where not all members have room, they leave some to the newest records, unless there is little.
+	keptRecords    = 4
+	roomForRecords = 12
 )
 
 // teamBody is the body of a run of an agents file: the graph first, which leaves room for the
@@ -21,8 +24,8 @@ func (s screen) teamBody(v View, room int) []string {
 	others := append(agentLines(v), rowLines("reviews", v.Reviews)...)
 	others = append(others, rowLines("research", v.Research)...)
 	spare := len(others)
-	if records := min(room/4, keptRecords, len(v.Recent)); records > 1 && len(section("", ""))+len(v.Members)+spare > room {
-		spare += len(section("", "")) + records
+	if room >= roomForRecords && len(section("", ""))+len(v.Members)+spare > room {
+		spare += len(section("", "")) + min(room/4, keptRecords, len(v.Recent))
 	}
 	lines := append(s.members(v.Members, max(room-spare, room/2)), others...)
 	lines = append(lines, recentLines(v, max(room-len(lines), 0))...)
@@ -137,27 +140,20 @@ func (t teamTable) row(m Member, i int, alone bool) line {
 
 func column(text string, width int) string { return paint.Pad(paint.Clip(text, width), width) }
 
-// rest is what else there is to say of a member, as far as there is room.
+// rest is what else there is to say of a member, as far as there is room. A branch is shown whole or not.
 func rest(m Member, alone bool, room int) string {
-	var parts []string
-	if m.Pull != "" {
-		parts = append(parts, m.Pull)
-	}
-	if !alone {
-		parts = append(parts, "after "+strings.Join(m.After, ", "))
-	}
-	if m.Branch != "" {
-		parts = append(parts, m.Branch)
-	}
 	out := ""
-	for _, part := range parts {
-		part = "  " + part
-		left := room - paint.Width(out)
-		if paint.Width(part) > left && left < minRest {
-			break
+	add := func(text string, least int) {
+		left := room - len("  ") - paint.Width(out)
+		if text != "" && left >= min(paint.Width(text), least) {
+			out += "  " + paint.Clip(text, left)
 		}
-		out += paint.Clip(part, left)
 	}
+	add(m.Pull, room)
+	if !alone {
+		add("after "+strings.Join(m.After, ", "), minRest)
+	}
+	add(m.Branch, room)
 	return out
 }
 

@@ -117,6 +117,14 @@ func TestTheAgentsOfAFileAreShownInTheOrderOfTheirGraph(t *testing.T) {
 	page := quiet.state.Team["page"]
 	page.Step = "test"
 	quiet.state.Team["page"] = page
+	stuck := shop(t)
+	stuck.state.Questions = nil
+	stuck.state.Agents["build/licence"] = orchestrator.Agent{Launch: "1.build.licence.1", LastLaunch: "1.build.licence.1", Waiting: "ask"}
+	stuck.state.Agents["build/page"] = orchestrator.Agent{Launch: "1.build.page.2", LastLaunch: "1.build.page.2"} // no record tells of it yet
+	r := &story{at: 2 * time.Minute, records: stuck.records}
+	r.start("build", "licence", "claude", "1.build.licence.1")
+	r.tell(30*time.Second, orchestrator.EvAgentStalled, map[string]any{"role": "build", "task": "words", "seconds": 400})
+	stuck.records = r.records
 	idle := shop(t)
 	idle.host = false
 	for _, c := range []struct {
@@ -128,6 +136,7 @@ func TestTheAgentsOfAFileAreShownInTheOrderOfTheirGraph(t *testing.T) {
 		{"a question, 80x24", shop(t), 80, 24},
 		{"a question, narrow and low", shop(t), 40, 18},
 		{"wide", quiet, 130, 30},
+		{"silent, waiting and starting", stuck, 80, 24},
 		{"without a host", idle, 80, 24},
 		{"fifty, 80x24", crowd(t, 50), 80, 24},
 		{"fifty, narrow", crowd(t, 50), 40, 24},

@@ -78,6 +78,9 @@ type Agent struct {
 	Alarm    bool // stalled or lost
 }
 
+// stateAtWork is the State of an agent of which there is nothing else to say.
+const stateAtWork = "at work"
+
 // Recent is one record worth a line.
 type Recent struct {
 	At   time.Time // in the location of Build's now
