@@ -13,6 +13,7 @@ const (
 	wideWidth = 80 // from here on two columns
 	gutter    = 3
 	maxAsked  = 8 // lines of a question's text
+	maxNamed  = 3 // lines of a reason that names agents of an agents file
 )
 
 // Render draws v as text of at most height lines of at most width columns, without

@@ -125,6 +125,18 @@ func TestTheAgentsOfAFileAreShownInTheOrderOfTheirGraph(t *testing.T) {
 	r.start("build", "licence", "claude", "1.build.licence.1")
 	r.tell(30*time.Second, orchestrator.EvAgentStalled, map[string]any{"role": "build", "task": "words", "seconds": 400})
 	stuck.records = r.records
+	failed := crowd(t, 50)
+	failed.state.Phase, failed.state.Outcome = orchestrator.PhaseFailed, orchestrator.OutcomeFailed
+	var reasons []string
+	for i := range 25 {
+		p := failed.state.Team[fmt.Sprintf("a%02d", 25+i)]
+		p.Marker, p.BlockedBy = "99", fmt.Sprintf("a%02d", 23+i)
+		failed.state.Team[fmt.Sprintf("a%02d", 25+i)] = p
+		reasons = append(reasons, fmt.Sprintf("a%02d (blocked by %s)", 25+i, p.BlockedBy))
+	}
+	end := &story{at: 3 * time.Minute, records: failed.records}
+	end.tell(0, orchestrator.EvFailed, map[string]any{"cause": "not done: " + strings.Join(reasons, ", ")})
+	failed.records = end.records
 	idle := shop(t)
 	idle.host = false
 	for _, c := range []struct {
@@ -140,6 +152,7 @@ func TestTheAgentsOfAFileAreShownInTheOrderOfTheirGraph(t *testing.T) {
 		{"without a host", idle, 80, 24},
 		{"fifty, 80x24", crowd(t, 50), 80, 24},
 		{"fifty, narrow", crowd(t, 50), 40, 24},
+		{"fifty, failed, 80x24", failed, 80, 24},
 	} {
 		text := monitor.Render(c.picture.view(), c.width, c.height)
 		for _, line := range strings.Split(text, "\n") {
