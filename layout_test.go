@@ -80,7 +80,7 @@ var table = []row{
 	{8, "bot/follow", "bot/config bot/due bot/gate ghsync ghsync/feedback ghsync/joblog ghsync/transport internal/crash internal/redact internal/sanitize orchestrator orchestrator/session orchestrator/story"}, // beside the ear: from what is said of a pull request to one command; who runs sessions is its owner
 	{7, "ghsync/dispatch", "ghsync"},               // apart from ghsync: only the sweep of a job may start workflows
 	{7, "ghsync/sight", "ghsync ghsync/transport"}, // apart from ghsync: nothing of a session needs it
-	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
+	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator workflows/agents cmd/internal/monitor/paint"},
 	{6, "bot/claim/claimtest", "bot/claim"}, // a server's claims in memory, for the tests of all who decide by claims
 	{10, "bot/recall", "bot/checkpoint bot/claim bot/config bot/ear bot/follow bot/gate bot/host bot/journal bot/orphan bot/project ghsync ghsync/feedback ghsync/transport internal/sanitize orchestrator orchestrator/command orchestrator/session"}, // above the orphans, which a claim tells of: what no host has is told by its comment
 	{10, "bot/tenure", "bot/checkpoint bot/claim bot/host ghsync ghsync/transport internal/crash orchestrator orchestrator/duty orchestrator/session"},                                                                                                 // above the host, which is run by it, and the claims, which know no session

@@ -11,23 +11,36 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/story"
+	"github.com/agentmux/agentmux/workflows/agents"
 )
 
-// Build makes the picture of a session from its state, the phase ids of its
-// workflow in their order, and its committed records, oldest first. now decides
-// how long everything lasts and in which location times are shown.
-func Build(s *orchestrator.State, phases []string, records []orchestrator.Event, now time.Time) View {
+// Facts are what a View shows beside the state and the records of a session.
+type Facts struct {
+	Phases  []string     // ids of the phases of the workflow, in their order
+	Team    *agents.Team // of a run of an agents file, else nil
+	Running bool         // some process hosts the session
+}
+
+// Build makes the picture of a session from its state, its committed records, oldest
+// first, and a few facts. now decides how long everything lasts and in which location times are shown.
+func Build(s *orchestrator.State, f Facts, records []orchestrator.Event, now time.Time) View {
 	st := story.Tell(s, records, story.Facts{Name: s.SessionID, Running: true})
 	v := View{
 		Session: plain(s.SessionID), Title: title(s), Workflow: plain(s.Workflow),
 		Branch: plain(s.FeatureBranch), Base: plain(s.BaseBranch), PR: pullRequest(s),
-		Sandbox: "none (agents run as you)", Elapsed: elapsed(s, st, now), Paused: s.Paused, Parked: s.Parked(),
-		Phases: phaseRows(s, phases, st.Phases, now), Groups: groups(s), Agents: agents(s, st.Agents, now),
+		Sandbox: "none (agents run as you)", Elapsed: elapsed(s, st, now), Paused: s.Paused, Parked: s.Parked(), Running: f.Running,
+		Phases: phaseRows(s, f.Phases, st.Phases, now), Groups: groups(s), Agents: atWork(s, st.Agents, now),
 		Reviews: reviews(s), Research: research(s), Recent: recent(records, now.Location()),
 		Question: question(s), Outcome: outcome(s, st),
 	}
 	if s.Kind == orchestrator.KindAgents { // each agent has a branch of its own
 		v.Branch = ""
+	}
+	if f.Team != nil {
+		v.Members = members(s, story.Members(s, f.Team, records, f.Running), v.Agents, now)
+		v.Agents = slices.DeleteFunc(v.Agents, func(a Agent) bool {
+			return slices.ContainsFunc(v.Members, func(m Member) bool { return a.Key == string(orchestrator.KeyOf(m.Role, m.Name)) })
+		})
 	}
 	if s.Gate != nil && !s.Ended() {
 		v.Gate, v.Digest = story.GateNoun(s.Gate.Name), s.GateDigest()
@@ -232,7 +245,7 @@ func research(s *orchestrator.State) []Row {
 	return rows
 }
 
-func agents(s *orchestrator.State, told story.Agents, now time.Time) []Agent {
+func atWork(s *orchestrator.State, told story.Agents, now time.Time) []Agent {
 	var out []Agent
 	for _, key := range slices.Sorted(maps.Keys(s.Agents)) {
 		a := s.Agents[key]
@@ -241,7 +254,7 @@ func agents(s *orchestrator.State, told story.Agents, now time.Time) []Agent {
 			continue
 		}
 		know := told[key]
-		row := Agent{Key: plain(string(key)), Provider: plain(know.Provider), State: "at work", Doing: plain(know.Doing)}
+		row := Agent{Key: plain(string(key)), Provider: plain(know.Provider), State: stateAtWork, Doing: plain(know.Doing)}
 		if !know.Started.IsZero() {
 			row.Since = now.Sub(know.Started)
 		}

@@ -73,7 +73,11 @@ func outcomeLines(v View, width int) []line {
 		good = paint.Good
 	}
 	lines := []line{rule(width), plainLine("Outcome: "+v.Outcome.Word, good)}
-	for _, text := range paint.Wrap(v.Outcome.Reason, width, maxAsked) {
+	limit := maxAsked
+	if len(v.Members) > 0 {
+		limit = maxNamed // their own lines say it, too
+	}
+	for _, text := range paint.Wrap(v.Outcome.Reason, width, limit) {
 		lines = append(lines, plainLine(text, paint.Plain))
 	}
 	if v.PR != "" {

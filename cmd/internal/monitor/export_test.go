@@ -18,3 +18,6 @@ func NewModel(v View, send func(orchestrator.Payload) (string, error)) tea.Model
 func Painted(v View, width, height int, out io.Writer) string {
 	return draw(v, screen{width: width, height: height, palette: paint.New(out)})
 }
+
+// Pass filters the texts of a view.
+func Pass(v *View, shown func(string) string) { v.pass(shown) }

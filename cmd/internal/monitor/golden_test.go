@@ -11,6 +11,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/monitor"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/workflows/agents"
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
@@ -59,12 +60,11 @@ type picture struct {
 	records []orchestrator.Event
 	now     time.Time
 	host    bool
+	team    *agents.Team
 }
 
 func (p picture) view() monitor.View {
-	v := monitor.Build(p.state, featurePhases, p.records, p.now)
-	v.Running = p.host
-	return v
+	return monitor.Build(p.state, monitor.Facts{Phases: featurePhases, Team: p.team, Running: p.host}, p.records, p.now)
 }
 
 func newState() *orchestrator.State {

@@ -10,6 +10,10 @@ func (v *View) pass(shown func(string) string) {
 	for i := range v.Agents {
 		texts = append(texts, &v.Agents[i].Key, &v.Agents[i].Doing)
 	}
+	for i := range v.Members {
+		m := &v.Members[i]
+		texts = append(texts, &m.State, &m.Doing, &m.Branch)
+	}
 	for i := range v.Recent {
 		texts = append(texts, &v.Recent[i].Text)
 	}

@@ -13,7 +13,7 @@ import (
 type reader struct {
 	session  *session.Session
 	follower *session.Follower
-	phases   []string
+	facts    Facts
 	shown    func(string) string // nil: texts as they are
 	changes  func(*orchestrator.State) string
 	asked    string // what Changes said of the gate with this digest
@@ -34,9 +34,9 @@ func newReader(dir string) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{session: s, follower: s.Follow(0)}
+	r := &reader{session: s, follower: s.Follow(0), facts: Facts{Team: def.Team}}
 	for _, p := range def.Phases {
-		r.phases = append(r.phases, p.ID)
+		r.facts.Phases = append(r.facts.Phases, p.ID)
 	}
 	return r, nil
 }
@@ -55,9 +55,9 @@ func (r *reader) view(now time.Time) (View, error) {
 		r.seen = info
 	}
 	// Times are shown in seconds; with more digits every view would differ.
-	v := Build(r.state, r.phases, r.records, now.Truncate(time.Second))
-	v.Changes = r.asks()
-	v.Running, v.Stays = session.Running(r.session.Dir), r.stays
+	r.facts.Running = session.Running(r.session.Dir)
+	v := Build(r.state, r.facts, r.records, now.Truncate(time.Second))
+	v.Changes, v.Stays = r.asks(), r.stays
 	if r.shown != nil {
 		v.pass(r.shown)
 	}

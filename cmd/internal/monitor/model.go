@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
@@ -100,7 +101,8 @@ func (m model) draw() string {
 	if m.view.Session == "" && m.err == nil {
 		return "reading the session…\n"
 	}
-	return draw(m.view, s)
+	// The end of the last line would be one line more, and the first would leave the terminal.
+	return strings.TrimSuffix(draw(m.view, s), "\n")
 }
 
 // status is what the monitor itself has to say.

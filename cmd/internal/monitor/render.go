@@ -13,6 +13,7 @@ const (
 	wideWidth = 80 // from here on two columns
 	gutter    = 3
 	maxAsked  = 8 // lines of a question's text
+	maxNamed  = 3 // lines of a reason that names agents of an agents file
 )
 
 // Render draws v as text of at most height lines of at most width columns, without
@@ -58,6 +59,9 @@ func (s screen) fit(lines []line) []string {
 func (s screen) body(v View, room int) []string {
 	if room < 1 {
 		return nil
+	}
+	if len(v.Members) > 0 {
+		return s.teamBody(v, room)
 	}
 	plan := append(phaseLines(v), planLines(v)...)
 	work := append(agentLines(v), rowLines("reviews", v.Reviews)...)

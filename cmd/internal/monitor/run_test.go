@@ -20,6 +20,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/agents"
 )
 
 // shown is the directory whose session this binary shows instead of testing.
@@ -205,6 +206,64 @@ func TestRunFollowsASessionInATerminal(t *testing.T) {
 		state.Gate, state.Phase, state.Outcome = nil, orchestrator.PhaseDone, orchestrator.OutcomeDone
 	})
 	st.shows("Outcome: done")
+	st.press("q")
+	st.ends()
+}
+
+// newRun makes a session of an agents file.
+func newRun(t *testing.T, base string, team *agents.Team) *session.Session {
+	t.Helper()
+	s, err := session.Create(session.CreateSpec{
+		Project: filepath.Join(base, "project"), Now: noon, Name: team.Session, Agents: team.Encode(),
+		State: orchestrator.State{Kind: orchestrator.KindAgents, Settings: orchestrator.DefaultSettings(), BaseBranch: "main", BaseSHA: "abc"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// A run of an agents file is drawn again when an agent ends: it is done, and what waited for it is ready.
+func TestRunFollowsTheAgentsOfAFile(t *testing.T) {
+	base, err := os.MkdirTemp("", "amx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(base) })
+	s := newRun(t, base, parsed(t, shopFile))
+	st := newStage(t, base, s.Dir)
+	st.shows("0 of 8 done", "waits for plan", "q quit")
+	rewrite(t, s, func(state *orchestrator.State) {
+		state.Team = map[string]agents.Progress{"plan": {Marker: "0"}, "style": {Marker: "2"}, "notes": {Marker: "99", BlockedBy: "style"}}
+	})
+	st.shows("1 of 8 done, 1 failed", "✓ plan", "✗ style", "failed (exit 2)", "blocked by style")
+	screen, err := st.server.Capture(t.Context(), st.pane, 0)
+	if err != nil || strings.Contains(screen, "waits for plan") {
+		t.Errorf("agents wait for one that is done, %v:\n%s", err, screen)
+	}
+	st.press("q")
+	st.ends()
+}
+
+// A terminal that many agents fill shows the rest of the session all the same, from the first line to the last.
+func TestManyAgentsLeaveTheRestOfTheMonitorInTheTerminal(t *testing.T) {
+	base, err := os.MkdirTemp("", "amx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(base) })
+	s := newRun(t, base, crowd(t, 50).team)
+	rewrite(t, s, func(state *orchestrator.State) {
+		state.Questions = []orchestrator.Question{{ID: "q1", Role: "build", Task: "a01", Text: "Which colour?", AskedAt: after(0)}}
+	})
+	st := newStage(t, base, s.Dir)
+	st.shows("agentmux a question waits for you", "session  crowd", "0 of 50 done", " more: ", "RECENT", "Question q1 from build/a01", "q quit")
+	screen, err := st.server.Capture(t.Context(), st.pane, 0)
+	lines := strings.Split(strings.TrimRight(screen, "\n"), "\n")
+	if err != nil || !strings.HasPrefix(lines[0], "agentmux ") || len(lines) != 40 || !strings.Contains(lines[39], "q quit") {
+		t.Errorf("%d lines, %v:\n%s", len(lines), err, screen)
+	}
 	st.press("q")
 	st.ends()
 }

@@ -2,13 +2,14 @@ package monitor
 
 import "time"
 
-// Marks of a phase, a subplan or a research topic.
+// Marks of a phase, a subplan, a research topic or an agent.
 const (
 	MarkPending = " "
 	MarkCurrent = ">"
 	MarkDone    = "✓"
 	MarkFailed  = "✗"
 	MarkSkipped = "-"
+	MarkAsks    = "?"
 )
 
 // View is one picture of a session: plain values, every text already free of
@@ -30,6 +31,7 @@ type View struct {
 	Plan     string // "1 of 3 subplans done"; empty before a plan
 	Groups   []Group
 	Agents   []Agent
+	Members  []Member // of an agents file; they are not among the Agents
 	Reviews  []Row
 	Research []Row
 	Recent   []Recent // oldest first
@@ -75,6 +77,9 @@ type Agent struct {
 	Since    time.Duration
 	Alarm    bool // stalled or lost
 }
+
+// stateAtWork is the State of an agent of which there is nothing else to say.
+const stateAtWork = "at work"
 
 // Recent is one record worth a line.
 type Recent struct {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -184,96 +183,36 @@ func dash(text string) string {
 func (r run) status(shown func(string) string, now time.Time) StatusJSON {
 	s := r.State
 	out := StatusJSON{Session: r.Name, Dir: r.Dir, Condition: r.Condition(), Outcome: string(s.Outcome), Cause: shown(string(s.Cause)), Running: r.Running, Agents: []AgentJSON{}, Questions: r.questions(shown)}
-	told := r.records()
-	launches := told.agents
-	for i := range r.team.Agents {
-		m := &r.team.Agents[i]
-		p, key := s.Team[m.Name], orchestrator.KeyOf(m.Role, m.Name)
+	members := story.Members(s, r.team, r.records(), r.Running)
+	for i := range members {
+		m := &members[i]
 		one := AgentJSON{
-			Name: m.Name, Role: m.Role, Branch: m.Branch, Status: r.word(m), BlockedBy: p.BlockedBy, DependsOn: append([]string{}, m.DependsOn...),
-			Provider: launches[key].Provider, Doing: shown(launches[key].Doing), Started: launches[key].Started, Ended: told.marked[m.Name],
-			Commit: p.Commit, PullRequest: p.PRURL, Usage: usageOf(r.Dir, told.launches[m.Name]),
+			Name: m.Name, Role: m.Role, Branch: m.Branch, Status: m.Word(), BlockedBy: m.BlockedBy, DependsOn: append([]string{}, m.DependsOn...),
+			Provider: m.Told.Provider, Doing: shown(m.Told.Doing), Started: m.Told.Started, Ended: m.Ended, Seconds: int(m.Spent(now).Seconds()),
+			Reason: shown(m.Reason), Commit: m.Commit, PullRequest: m.PullRequest, Usage: usageOf(r.Dir, m.Launches),
 		}
-		if p.Branch != "" {
-			one.Branch = p.Branch
-		}
-		if p.Marker != "" {
-			exit := agents.ParseMarker([]byte(p.Marker)).Exit
-			one.Exit = &exit
-			if p.Status(true) == agents.Failed {
-				one.Reason = shown(told.reasons[m.Name])
-			}
+		if m.Marked() {
+			one.Exit = &m.Exit
 		}
 		for name, w := range s.Workspaces {
 			if strings.HasSuffix(name, "."+m.Name) && m.Role != agents.RoleReview {
 				one.Workspace = w.Path
 			}
 		}
-		if !one.Started.IsZero() {
-			until := now
-			if one.Ended.After(one.Started) {
-				until = one.Ended
-			}
-			one.Seconds = int(until.Sub(one.Started).Seconds())
-		}
 		out.Agents = append(out.Agents, one)
 	}
 	return out
 }
 
-// told is what the records tell of the agents.
-type told struct {
-	agents   story.Agents
-	launches map[string][]orchestrator.Launch
-	marked   map[string]time.Time // when they got the markers that they have
-	reasons  map[string]string    // why those failed that did
-}
-
-func (r run) records() told {
-	t := told{launches: map[string][]orchestrator.Launch{}, marked: map[string]time.Time{}, reasons: map[string]string{}}
+// records are those of the run. What cannot be read is left out; doctor says why.
+func (r run) records() []orchestrator.Event {
 	sess, err := session.Open(r.Dir)
 	if err != nil {
-		return t
+		return nil
 	}
-	events, _, _ := sess.Events(0) // what cannot be read is left out; doctor says why
-	for _, e := range events {
-		t.agents.Fold(e)
-		switch d := e.Data.(type) {
-		case orchestrator.AgentStartedRecord:
-			t.launches[d.Task] = append(t.launches[d.Task], d.Launch)
-			delete(t.reasons, d.Task)
-		case orchestrator.AgentFailedRecord:
-			t.reasons[d.Task] = d.Tail
-		case orchestrator.AgentMarkedRecord:
-			if r.State.Team[d.Agent].Marker != "" {
-				t.marked[d.Agent] = e.TS.Time
-			}
-		}
-	}
-	return t
+	events, _, _ := sess.Events(0)
+	return events
 }
 
 // word is the status of an agent.
-func (r run) word(m *agents.Agent) string {
-	p, agent := r.State.Team[m.Name], r.State.Agents[orchestrator.KeyOf(m.Role, m.Name)]
-	started := p.Started(string(agent.LastLaunch))
-	switch status := p.Status(started); {
-	case status == agents.Failed:
-		return fmt.Sprintf("failed (exit %d)", agents.ParseMarker([]byte(p.Marker)).Exit)
-	case status == agents.Done, status == agents.Blocked:
-		return status.String()
-	case started && !r.Running:
-		return "no pane"
-	case started && agent.Waiting != "":
-		return "idle"
-	case started:
-		return "running"
-	}
-	open := slices.DeleteFunc(slices.Clone(m.DependsOn), func(name string) bool {
-		return r.State.Team[name].Status(false) == agents.Done
-	})
-	if len(open) > 0 {
-		return "waiting (" + strings.Join(open, ", ") + ")"
-	}
-	return "no pane"
-}
+func (r run) word(m *agents.Agent) string { return story.MemberOf(r.State, m, r.Running).Word() }
