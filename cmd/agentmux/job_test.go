@@ -303,6 +303,9 @@ func TestGitHub67TheNextJobContinuesForAKilledRunner(t *testing.T) {
 	if got.Outcome != "done" || len(repo.Pulls()) != 1 || r.claimRef() != "" || !strings.HasPrefix(got.Moved, "moved from a_77_1, work of ") {
 		t.Errorf("result %+v, %d pull requests, claim %q\n%s", got, len(repo.Pulls()), r.claimRef(), ran.out)
 	}
+	if all := ran.out + ran.err; strings.Count(all, "jobs=2 each=300") != 1 { // the dead one counts as long as it has its claim
+		t.Errorf("how the requests of an hour are divided:\n%s", all)
+	}
 	branches := 0
 	for ref := range repo.Refs() {
 		if strings.HasPrefix(ref, "refs/heads/") && ref != "refs/heads/main" {
