@@ -145,7 +145,7 @@ var table = []row{
 	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize internal/document"}, // sanitize folds names that look alike; the table of paths is a document
 	{2, "ghsync/joblog", "ghsync/transport"},                                                        // apart from transport: what speaks with another host has no way to a token
 	{2, "ghsync/installation", "ghsync/transport internal/redact"},                                  // of an App: the transport keeps its tokens, and knows no key
-	{1, "ghsync/transport", "internal/ratelimit internal/redact internal/skew internal/turnstile"},  // knows addresses and tokens, and nothing of issues
+	{1, "ghsync/transport", "internal/pace internal/ratelimit internal/redact internal/skew internal/turnstile"}, // knows addresses and tokens, and nothing of issues
 	{1, "ghsync/markdown", "internal/redact internal/sanitize"},                                     // of the mirror and of the pull request; a commit's message is made harmless by it, too
 	{1, "workflows/artifact", "workflows internal/document"},                                        // above the definitions: a review is of a role, the context shows the phases
 	{0, "workflows", "workflows/agents workflows/prompt internal/document"},                         // a definition is checked with the prompts it names, and may carry a team
@@ -172,6 +172,7 @@ var table = []row{
 	{0, "internal/footprint", ""}, // the memory of a process that lives long: the system is asked for it here alone
 	{0, "internal/skew", ""},      // what time it is at a server, for all that is as old as its clock says
 	{0, "internal/ratelimit", ""}, // what GitHub says of its limits: pure, so that each way of saying it is a line of a table
+	{0, "internal/pace", ""},      // beside the transport, whose calls wait by it: a rate alone, and its parts
 	{0, "internal/turnstile", ""}, // who waits is let in by rank: requests in the transport, pollers in the intake
 	{0, "internal/shield", ""},    // below agent and host: both sides of what goes over a socket
 	{0, "internal/sanitize", ""},
@@ -235,7 +236,7 @@ var owners = map[string]string{
 	"github.com/google/go-github/v62":        "ghsync",
 	"github.com/golang-jwt/jwt/v5":           "ghsync/installation",
 	"golang.org/x/oauth2":                    "ghsync/transport",
-	"golang.org/x/time":                      "ghsync/transport",
+	"golang.org/x/time":                      "internal/pace",
 	"github.com/charmbracelet/bubbletea":     "cmd/internal/monitor",
 	"github.com/charmbracelet/lipgloss":      "cmd/internal/monitor/paint",
 	"github.com/charmbracelet/x/term":        "cmd/internal/monitor/paint", // what a terminal is, and how wide

@@ -134,7 +134,7 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 	})
 	r.lookout = orphan.New(orphan.Options{
 		Desk: r.desk, Own: b.host, Issue: b.Issue, Quiet: b.Commanded, Found: func(issue int) { r.met.Add(issue, time.Time{}) }, Room: b.queue.Room, Now: b.Now, Log: r.log(),
-		Saved: r.saved.Saved,
+		Saved: r.saved.Saved, Divide: act.Divide,
 	})
 	return r, err
 }

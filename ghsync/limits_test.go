@@ -235,6 +235,56 @@ func TestWhatIsRefusedTakesNothingOfOtherLimits(t *testing.T) {
 	})
 }
 
+// The jobs of a repository have its requests together: a job that is told of others leaves them theirs, and has all again
+// when they end. The token of an App has no such limit.
+func TestAJobLeavesTheRequestsOfOthers(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode   transport.Mode
+		others int
+		each   int
+		lasts  time.Duration // that many requests, of which a quarter of an hour's may be sent at once
+	}{
+		"alone":                {transport.ModeActions, 0, 600, time.Hour},
+		"one of three":         {transport.ModeActions, 2, 200, 3 * time.Hour},
+		"one of a thousand":    {transport.ModeActions, 999, 1, 600 * time.Hour},
+		"the token of an App":  {transport.ModeApp, 2, 0, 0},
+		"others that are over": {transport.ModeActions, -2, 600, time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &wire{start: time.Now(), answer: func(int, *http.Request) (*http.Response, error) { return respond(200, repoJSON) }}
+				shared := transport.NewProcess(w).Share(transport.Limits{ReadsPerSecond: 1e6}.Of(c.mode))
+				client, err := ghsync.New(transport.Options{Token: transport.StaticToken(c.mode, testSecret(), transport.Addresses{}), Shared: shared})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if c.others < 0 {
+					shared.Divide(1 - c.others)
+					c.others = 0
+				}
+				if each := shared.Divide(1 + c.others); each != c.each {
+					t.Errorf("%d requests an hour, want %d", each, c.each)
+				}
+				began, after := time.Now(), (*transport.RetryAfter)(nil)
+				for sent := 0; sent < 600; {
+					switch _, err := client.Repository(t.Context(), "octo", "widgets"); {
+					case errors.As(err, &after):
+						<-time.After(after.Wait)
+					case err != nil:
+						t.Fatal(err)
+					default:
+						sent++
+					}
+				}
+				least, most := c.lasts*3/5, c.lasts+time.Minute
+				if took := time.Since(began); took < least || took > most {
+					t.Errorf("600 requests took %s, want %s to %s", took, least, most)
+				}
+			})
+		})
+	}
+}
+
 // A call that gives up its wait gives back what it had of all limits.
 func TestWhatGivesUpTakesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -25,6 +25,7 @@ type Account struct {
 	Server string                // its address
 	Name   string                // of the identity, for people
 	Away   func() error          // why GitHub refuses it now, a *transport.Away; nil: it does not
+	Divide func(parts int) int   // see [transport.Shared.Divide]
 }
 
 // BookSpec is what a Book needs of its process.
@@ -190,7 +191,7 @@ func (b *Book) account(tokens transport.TokenSource, identity int64, name, where
 	if err != nil {
 		return nil, err
 	}
-	return &Account{Client: client, Token: tokens, Server: b.id.Bases.Server, Name: name, Away: func() error { return b.health.of(name, where) }}, nil
+	return &Account{Client: client, Token: tokens, Server: b.id.Bases.Server, Name: name, Divide: shared.Divide, Away: func() error { return b.health.of(name, where) }}, nil
 }
 
 // Absent returns the identities that GitHub refuses now, those that it refused first in front.

@@ -2,8 +2,10 @@ package checkpoint_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -226,5 +228,65 @@ func TestOldCheckpointsGo(t *testing.T) {
 	}
 	if err := m.push(m.commit("3"), nil); err != nil { // its session goes on
 		t.Error(err)
+	}
+}
+
+// askedFor are answers of GitHub about commits.
+type askedFor struct {
+	date  string // empty: it does not answer
+	times int
+}
+
+func (a *askedFor) Read(_ context.Context, path string, out any) error {
+	if a.times++; a.date == "" || !strings.HasPrefix(path, "repos/octo/widgets/commits/") {
+		return errors.New("not found")
+	}
+	return json.Unmarshal([]byte(`{"commit":{"committer":{"date":"`+a.date+`"}}}`), out)
+}
+
+// A runner that is thrown away sees each checkpoint for the first time, and goes by the date of its commit: never where its session is
+// claimed or began not long ago, and a date that is not known or not yet come is none.
+func TestOldCheckpointsGoWhereNoNoteOfThemIs(t *testing.T) {
+	t.Parallel()
+	const old, young = "20261101-100000-issue-1-x-0123456789abcdef", "20261119-100000-issue-1-x-0123456789abcdef"
+	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		session, date string
+		held          bool
+		asked         int
+		goes          bool
+	}{
+		"not changed for long": {session: old, date: "2026-11-02T10:00:00Z", asked: 1, goes: true},
+		"changed":              {session: old, date: "2026-11-20T10:00:00Z", asked: 1},
+		"claimed":              {session: old, date: "2026-11-02T10:00:00Z", held: true},
+		"of a young session":   {session: young, date: "2001-01-01T00:00:00Z"},
+		"of another name":      {session: "s", date: "2001-01-01T00:00:00Z"},
+		"from the future":      {session: old, date: "2126-11-02T10:00:00Z", asked: 1},
+		"not to be had":        {session: old, asked: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hub := newHub(t)
+			saver, runner := newMachine(t, hub, "a_1_1"), newMachine(t, hub, "a_2_1")
+			guard := func(context.Context) error { return nil }
+			if err := saver.Push(t.Context(), saver.store, checkpoint.Pushing{To: saver.server(), Session: c.session, Commit: saver.commit("1"), Guard: guard}); err != nil {
+				t.Fatal(err)
+			}
+			answers := &askedFor{date: c.date}
+			for range 2 { // the note of the first look counts for the second
+				gone, err := checkpoint.RemoveOld(t.Context(), runner.store, checkpoint.Removing{
+					From: runner.server(), Keep: 7 * 24 * time.Hour, Now: now, Held: func(string) bool { return c.held }, GitHub: answers, Repo: "octo/widgets",
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, there := hub.Repo("octo/widgets").Refs()["refs/agentmux/sessions/"+c.session]; there == c.goes {
+					t.Errorf("it is there: %t; gone %q", there, gone)
+				}
+			}
+			if answers.times != c.asked {
+				t.Errorf("asked %d times, want %d", answers.times, c.asked)
+			}
+		})
 	}
 }

@@ -18,11 +18,11 @@ import (
 
 // sightsFile is beside the objects of a store: since when each checkpoint on the server is known to be
 // what it is now. A checkpoint is fetched for no other purpose than to continue its session, so its own
-// time is not known here.
+// time is asked for, and only where there is no note: a runner that is thrown away has none.
 const sightsFile = "agentmux-checkpoints.json"
 
-// maxRemovals bounds the refs of one push.
-const maxRemovals = 100
+// maxRemovals bounds the refs of one push, and maxAsked the requests for times of one look.
+const maxRemovals, maxAsked = 100, 20
 
 type sight struct {
 	ID    string    `json:"id"`
@@ -35,10 +35,47 @@ type Removing struct {
 	Keep time.Duration       // how long one stays that does not change; 0 = for ever
 	Held func(s string) bool // whether a session of this name on the server is claimed: its checkpoint stays
 	Now  time.Time
+	// GitHub is asked when a checkpoint was made that is seen for the first time; nil: it counts from now on.
+	GitHub interface {
+		Read(ctx context.Context, path string, out any) error
+	}
+	Repo string // owner/name, at GitHub
 }
 
-// RemoveOld removes the checkpoints that have not changed since they were first seen from this store
-// longer than r.Keep ago, and returns the names of their sessions. One that is pushed meanwhile stays.
+// mayBeOld reports whether it is worth asking when a checkpoint was made: it is younger than its session, and that of a claimed one
+// counts from now on.
+func (r Removing) mayBeOld(session string) bool {
+	began, ok := began(session)
+	return ok && r.GitHub != nil && r.Now.Sub(began) > r.Keep && !r.Held(session)
+}
+
+// made returns when a checkpoint was made, by the clock of its host, or now if that is not known. Who may push there may write any
+// time into it, and might as well remove it.
+func (r Removing) made(ctx context.Context, commit string) time.Time {
+	var read struct {
+		Commit struct {
+			Committer struct {
+				Date time.Time `json:"date"`
+			} `json:"committer"`
+		} `json:"commit"`
+	}
+	err := r.GitHub.Read(ctx, fmt.Sprintf("repos/%s/commits/%s?per_page=1", r.Repo, commit), &read)
+	if at := read.Commit.Committer.Date; err == nil && !at.IsZero() && at.Before(r.Now) {
+		return at
+	}
+	return r.Now
+}
+
+// began reads when a session was made from its name on the server, which begins with it: 20261121-100431-issue-12-... The name does not
+// say in which location, so it may be off by most of a day.
+func began(session string) (at time.Time, ok bool) {
+	const form = "20060102-150405"
+	at, err := time.Parse(form, session[:min(len(form), len(session))])
+	return at, err == nil
+}
+
+// RemoveOld removes the checkpoints that have not changed for longer than r.Keep: since they were first seen from
+// this store, or since they were made where that was the first look. It returns the names of their sessions. One that is pushed meanwhile stays.
 func RemoveOld(ctx context.Context, store *gitrepo.Store, r Removing) ([]string, error) {
 	if r.Keep == 0 {
 		return nil, nil
@@ -52,15 +89,19 @@ func RemoveOld(ctx context.Context, store *gitrepo.Store, r Removing) ([]string,
 	if err != nil {
 		return nil, err
 	}
-	seen, old := map[string]sight{}, []remote.RefUpdate{}
+	seen, old, asked := map[string]sight{}, []remote.RefUpdate{}, 0
 	for _, ref := range refs {
 		session, found := strings.CutPrefix(ref.Name, prefix)
 		if !found {
 			continue
 		}
-		now := known[session]
+		now, noted := known[session]
 		if now.ID != ref.ID || r.Held(session) {
 			now = sight{ref.ID, r.Now}
+		}
+		if !noted && asked < maxAsked && r.mayBeOld(session) {
+			asked++
+			now.Since = r.made(ctx, ref.ID)
 		}
 		seen[session] = now
 		if r.Now.Sub(now.Since) > r.Keep && len(old) < maxRemovals {

@@ -179,8 +179,8 @@ func (h *Host) Collect(ctx context.Context, project string, c *config.Config) er
 // that session is claimed: its checkpoint stays.
 func RemoveCheckpoints(ctx context.Context, h *Host, dir string, c *config.Config, held func(session string) bool) ([]string, error) {
 	p, err := h.Projects().OpenStore(ctx, dir, c)
-	if err != nil || p.Remote == nil || h.ReadOnly || h.Token == nil || !c.Checkpoint.Remote {
+	if err != nil || p.Remote == nil || h.ReadOnly || h.Token == nil || h.GitHub == nil || !c.Checkpoint.Remote {
 		return nil, err
 	}
-	return checkpoint.RemoveOld(ctx, p.Store, checkpoint.Removing{From: *p.Remote, Keep: c.Checkpoint.Keep, Held: held, Now: h.Now()})
+	return checkpoint.RemoveOld(ctx, p.Store, checkpoint.Removing{From: *p.Remote, Keep: c.Checkpoint.Keep, Held: held, Now: h.Now(), GitHub: h.GitHub, Repo: p.Repo.String()})
 }

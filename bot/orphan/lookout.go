@@ -23,8 +23,11 @@ type Options struct {
 	Room func(ctx context.Context) bool
 	// Saved reports whether a session, by its name in a claim, has a checkpoint on the server. Nil = none has.
 	Saved func(ctx context.Context, session string) (bool, error)
-	Now   func() time.Time
-	Log   *slog.Logger
+	// Divide is told by a job, each time the claims are read, among how many jobs of the repository its requests of an hour
+	// are divided. It returns how many are left to each; 0: there is no such limit. Nil = nothing is told.
+	Divide func(jobs int) (each int)
+	Now    func() time.Time
+	Log    *slog.Logger
 }
 
 // Lookout knows the claims of other hosts. It is safe for concurrent use.
@@ -37,6 +40,7 @@ type Lookout struct {
 	told   map[string]time.Time // until when Found is not told of a claim again, by its commit
 	kept   map[int]*keptRequest // that this host lost the tickets of, by issue
 	looked bool                 // once
+	shared bool                 // the log says that the requests of an hour are divided
 }
 
 // New reads nothing.
@@ -67,8 +71,27 @@ func (l *Lookout) all(ctx context.Context) ([]claim.Seen, error) {
 	all, err := l.o.Desk.Look(ctx)
 	if err == nil {
 		l.claims, l.read = all, now
+		l.divide(all)
 	}
 	return all, err
+}
+
+// divide tells among how many jobs the requests of an hour are divided: this one, and each other one that holds a claim.
+// One whose run is over counts until its claim is taken: to ask for its run would be a request more.
+func (l *Lookout) divide(all []claim.Seen) {
+	if _, _, isJob := l.o.Own.Job(); !isJob || l.o.Divide == nil {
+		return
+	}
+	jobs := map[claim.HostID]bool{l.o.Own: true}
+	for _, seen := range all {
+		if _, _, isJob := seen.Claim.Host.Job(); isJob && seen.Claim.State != claim.Handover {
+			jobs[seen.Claim.Host] = true
+		}
+	}
+	if each := l.o.Divide(len(jobs)); each > 0 && len(jobs) > 1 && !l.shared {
+		l.shared = true
+		l.o.Log.Info("the requests of an hour are divided among the jobs of the repository", "jobs", len(jobs), "each", each)
+	}
 }
 
 // Holder returns the other host that has claimed an issue; empty if none has, or if that host is

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -428,5 +429,55 @@ func TestARequestOfACommentIsJudgedByItsAuthor(t *testing.T) {
 	q.Live = true
 	if q.Ends(gate.Decision{What: gate.Refuse}) || (*orphan.Request)(nil).Ends(gate.Decision{What: gate.Refuse}) {
 		t.Error("the request of a live host ends")
+	}
+}
+
+// The requests of an hour are divided among the jobs that hold a claim and the one that reads: not among bots, and not a
+// job that let its issue go. Who is not a job divides nothing.
+func TestAJobDividesItsRequestsAmongTheJobsWithAClaim(t *testing.T) {
+	w := newWorld(t)
+	own := claim.JobHostID(9, 1)
+	var told []int
+	var log strings.Builder
+	options := func(own claim.HostID) orphan.Options {
+		return orphan.Options{
+			Desk: w.desk(own), Own: own, Issue: 12, Now: w.now, Found: func(int) {}, Room: func(context.Context) bool { return true },
+			Divide: func(jobs int) int { told = append(told, jobs); return 600 / jobs }, Log: slog.New(slog.NewTextHandler(&log, nil)),
+		}
+	}
+	l := orphan.New(options(own))
+	read := func(want int) {
+		t.Helper()
+		w.since += time.Minute
+		if _, _, err := l.Holder(t.Context(), 12); err != nil {
+			t.Fatal(err)
+		}
+		if len(told) == 0 || told[len(told)-1] != want {
+			t.Errorf("divided among %v, want %d", told, want)
+		}
+	}
+	w.take(w.desk(claim.NewHostID()), 15, claim.Running)
+	read(1)
+	held, err := w.desk(claim.JobHostID(7, 1)).Take(t.Context(), claim.Want{Issue: 13, Session: orchestrator.PublicID(name, identity), Trigger: trigger, State: claim.Running})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read(2)
+	w.take(w.desk(own), 12, claim.Running)
+	w.take(w.desk(claim.JobHostID(8, 1)), 14, claim.Running)
+	read(3)
+	if err := held.Mark(t.Context(), claim.Handover); err != nil {
+		t.Fatal(err)
+	}
+	read(2)
+	if n := strings.Count(log.String(), "jobs=2 each=300"); n != 1 || strings.Count(log.String(), "\n") != 1 {
+		t.Errorf("the log:\n%s", log.String())
+	}
+	told = nil
+	bot := claim.NewHostID()
+	o := options(bot)
+	o.Issue = 0
+	if orphan.New(o).Look(t.Context()); told != nil {
+		t.Errorf("a bot divides among %v", told)
 	}
 }

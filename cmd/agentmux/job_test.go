@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/cmd/internal/job"
@@ -303,6 +304,9 @@ func TestGitHub67TheNextJobContinuesForAKilledRunner(t *testing.T) {
 	if got.Outcome != "done" || len(repo.Pulls()) != 1 || r.claimRef() != "" || !strings.HasPrefix(got.Moved, "moved from a_77_1, work of ") {
 		t.Errorf("result %+v, %d pull requests, claim %q\n%s", got, len(repo.Pulls()), r.claimRef(), ran.out)
 	}
+	if all := ran.out + ran.err; strings.Count(all, "jobs=2 each=300") != 1 { // the dead one counts as long as it has its claim
+		t.Errorf("how the requests of an hour are divided:\n%s", all)
+	}
 	branches := 0
 	for ref := range repo.Refs() {
 		if strings.HasPrefix(ref, "refs/heads/") && ref != "refs/heads/main" {
@@ -504,5 +508,34 @@ func TestGitHub90TheSweepStartsWhatWasLost(t *testing.T) {
 	}
 	if files := r.kept(); len(files) != 0 || len(repo.Pulls()) != 0 || !strings.HasPrefix(ran.summary, "### agentmux: swept") {
 		t.Errorf("left: %q, %d pull requests\n%s", files, len(repo.Pulls()), ran.summary)
+	}
+}
+
+// A job on a runner that never saw the repository removes the checkpoint of a session that ended weeks ago, by the date of its
+// commit, and no younger one.
+func TestJobRemovesOldCheckpoints(t *testing.T) {
+	t.Parallel()
+	done := filepath.Join(t.TempDir(), "done")
+	r := newRunner(t, rigOptions{playbook: heldUntil(done)})
+	repo := r.github.Repo(rigRepo)
+	const old, changed = checkpoints + "20200101-100000-issue-7-x-0123456789abcdef", checkpoints + "20200102-100000-issue-8-x-0123456789abcdef"
+	for ref, date := range map[string]string{old: "@1577959200 +0000", changed: fmt.Sprintf("@%d +0000", time.Now().Unix())} {
+		before := slices.Clone(r.env)
+		for _, name := range []string{"AUTHOR", "COMMITTER"} {
+			r.setEnv("GIT_"+name+"_NAME", "a")
+			r.setEnv("GIT_"+name+"_EMAIL", "a@example.test")
+			r.setEnv("GIT_"+name+"_DATE", date)
+		}
+		r.git(repo.Dir(), "update-ref", ref, r.git(repo.Dir(), "commit-tree", "-m", "checkpoint", r.git(repo.Dir(), "rev-parse", "main^{tree}")))
+		r.env = before
+	}
+	repo.Label(1, "agentmux:quick", rigOwner)
+	r.event("issues", labelEvent("agentmux:quick"))
+	run := r.background("issue", "1", "--headless")
+	r.eventually("the old checkpoint is removed", func() bool { return repo.Refs()[old] == "" }, run.out.String)
+	r.write(done, "")
+	run.over()
+	if repo.Refs()[changed] == "" || r.result().Outcome != "done" {
+		t.Errorf("refs %v, result %+v", repo.Refs(), r.result())
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/cleanup"
 	"github.com/agentmux/agentmux/cmd/internal/doctor"
+	"github.com/agentmux/agentmux/cmd/internal/job"
 	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/cmd/internal/team"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -60,6 +61,46 @@ func TestEveryFieldOfTheJSONIsDocumented(t *testing.T) {
 				t.Errorf("%s: there is no field %s", heading, d)
 			}
 		}
+	}
+}
+
+// TestEveryFieldOfTheResultIsDocumented is the same for result.json: docs/runners.md names its fields in a paragraph, as those of
+// the outputs of the action and as further ones.
+func TestEveryFieldOfTheResultIsDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "runners.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	action, err := os.ReadFile(filepath.Join("..", "..", "action.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, found := strings.Cut(string(page), "has the fields of the outputs but `result-file`, with `_` for `-`, and ")
+	text, _, ended := strings.Cut(text, "`exit_code` is the true one")
+	_, outputs, declared := strings.Cut(string(action), "\noutputs:\n")
+	outputs, _, _ = strings.Cut(outputs, "\nruns:\n")
+	if !found || !ended || !declared {
+		t.Fatal("docs/runners.md has no paragraph about the fields of result.json, or action.yml no outputs")
+	}
+	documented := []string{}
+	for _, m := range regexp.MustCompile(`(?m)^  ([a-z-]+):$`).FindAllStringSubmatch(outputs, -1) {
+		if m[1] != "result-file" {
+			documented = append(documented, strings.ReplaceAll(m[1], "-", "_"))
+		}
+	}
+	name := regexp.MustCompile("`([a-z_]+)`")
+	for _, m := range regexp.MustCompile("(?s)`([a-z_]+)`(?:\\s+\\(([^)]*)\\))?").FindAllStringSubmatch(text, -1) {
+		documented = append(documented, m[1])
+		for _, inner := range name.FindAllStringSubmatch(m[2], -1) {
+			documented = append(documented, m[1]+"."+inner[1])
+		}
+	}
+	fields := jsonFields(reflect.TypeFor[job.Result](), "")
+	slices.Sort(documented)
+	slices.Sort(fields)
+	if !slices.Equal(documented, fields) {
+		t.Errorf("documented\n%q, fields are\n%q", documented, fields)
 	}
 }
 

@@ -6,8 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"golang.org/x/time/rate"
-
+	"github.com/agentmux/agentmux/internal/pace"
 	"github.com/agentmux/agentmux/internal/turnstile"
 )
 
@@ -35,7 +34,7 @@ type limit struct {
 
 	all, writing *turnstile.Turnstile
 	paces        *paces
-	interval     *rate.Limiter // between writes
+	interval     *pace.Limiter // between writes
 	meter        *meter
 
 	discovering    *turnstile.Turnstile // half of the places among those on their way
@@ -46,7 +45,7 @@ func newLimit(q *quota, l Limits) *limit {
 	all := newPaces(l, 1, nil)
 	return &limit{
 		meter: &meter{sum: Traffic{Requests: map[Sent]int{}}}, quota: q, all: newTurnstile(inFlight), writing: newTurnstile(1), paces: all,
-		interval:    rate.NewLimiter(rate.Every(cmp.Or(l.WriteEvery, time.Second)), 1),
+		interval:    pace.Every(cmp.Or(l.WriteEvery, time.Second)),
 		discovering: newTurnstile(inFlight / 2), discoveryPaces: newPaces(l, 0.5, all),
 	}
 }
@@ -66,7 +65,7 @@ func (t *limit) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		defer t.writing.Leave()
-		if _, err := t.paces.reserve(ctx, c, []*rate.Limiter{t.interval}); err != nil {
+		if _, err := t.paces.reserve(ctx, c, []*pace.Limiter{t.interval}); err != nil {
 			return nil, err
 		}
 	}
@@ -104,7 +103,7 @@ func (t *limit) pace(ctx context.Context, c call) error {
 			return stayed(ctx, held, scope)
 		}
 	}
-	var taken []*rate.Limiter
+	var taken []*pace.Limiter
 	if c.priority == PriorityDiscovery {
 		var err error
 		// In a queue of its own: a call that waits for the smaller limit holds up no other.

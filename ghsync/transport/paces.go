@@ -6,16 +6,16 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
+	"github.com/agentmux/agentmux/internal/pace"
 	"github.com/agentmux/agentmux/internal/turnstile"
 )
 
 // paces are the rates at which calls may be sent, by bucket.
 type paces struct {
 	queues map[bucket]*turnstile.Turnstile // of those that wait for a rate, one at a time
-	rates  map[bucket][]*rate.Limiter      // before a call may have a place among those on their way
+	rates  map[bucket][]*pace.Limiter      // before a call may have a place among those on their way
 	whole  *paces                          // that these are a share of; nil: they are all
+	hourly *pace.Limiter                   // of all requests together; nil: there is no such limit
 
 	mu sync.Mutex // held from the look at several limiters to their reservations
 }
@@ -26,32 +26,36 @@ func newPaces(l Limits, share float64, whole *paces) *paces {
 	reads := share * cmp.Or(l.ReadsPerSecond, 5)
 	p := &paces{
 		whole: whole, queues: map[bucket]*turnstile.Turnstile{},
-		rates: map[bucket][]*rate.Limiter{
-			readBucket:    {rate.NewLimiter(rate.Limit(reads), int(2*max(reads, 1)))},
-			graphqlBucket: {per(of(l.PointsPerMinute, 1000), time.Minute)},
-			searchBucket:  {per(of(l.SearchPerMinute, 10), time.Minute)},
-			contentBucket: {per(of(l.ContentPerMinute, 60), time.Minute), per(of(l.ContentPerHour, 400), time.Hour)},
+		rates: map[bucket][]*pace.Limiter{
+			readBucket:    {pace.PerSecond(reads, int(2*max(reads, 1)))},
+			graphqlBucket: {pace.Per(of(l.PointsPerMinute, 1000), time.Minute)},
+			searchBucket:  {pace.Per(of(l.SearchPerMinute, 10), time.Minute)},
+			contentBucket: {pace.Per(of(l.ContentPerMinute, 60), time.Minute), pace.Per(of(l.ContentPerHour, 400), time.Hour)},
 		},
 	}
-	hourly := per(of(l.PerHour, 1), time.Hour)
+	if l.PerHour > 0 {
+		p.hourly = pace.Per(of(l.PerHour, 1), time.Hour)
+	}
 	for _, b := range []bucket{readBucket, graphqlBucket, searchBucket, writeBucket, contentBucket} {
 		p.queues[b] = newTurnstile(1)
-		if l.PerHour > 0 {
-			p.rates[b] = append(p.rates[b], hourly)
+		if p.hourly != nil {
+			p.rates[b] = append(p.rates[b], p.hourly)
 		}
 	}
 	return p
 }
 
-// per allows n in d on average. A limiter that has rested lets a quarter more through in
-// its first d, which is what GitHub's limits leave above ours.
-func per(n int, d time.Duration) *rate.Limiter {
-	return rate.NewLimiter(rate.Every(d/time.Duration(n)), max(1, n/4))
+// divide leaves one of some equal parts of an hour's requests, and returns how many those are; 0 without such a limit.
+func (p *paces) divide(parts int) int {
+	if p.hourly == nil {
+		return 0
+	}
+	return p.hourly.Divide(parts)
 }
 
 // wait lets a call through when its rates allow it, and returns what it took of them. Of those
 // that wait in one bucket the most urgent is next.
-func (p *paces) wait(ctx context.Context, c call) ([]*rate.Limiter, error) {
+func (p *paces) wait(ctx context.Context, c call) ([]*pace.Limiter, error) {
 	limiters := p.rates[c.bucket]
 	turn, cancel := context.WithTimeout(ctx, limitPatience)
 	defer cancel()
@@ -61,14 +65,14 @@ func (p *paces) wait(ctx context.Context, c call) ([]*rate.Limiter, error) {
 	defer p.queues[c.bucket].Leave()
 	if p.whole != nil && c.bucket == readBucket { // what a discovered thing leads to is read without a wait
 		l := p.whole.rates[readBucket][0]
-		Wait(ctx, untilNext(l, time.Now(), float64(l.Burst())/2+1))
+		Wait(ctx, l.Until(time.Now(), float64(l.Burst())/2+1))
 	}
 	return p.reserve(ctx, c, limiters)
 }
 
 // reserve takes one of each limiter and waits until all let the call through, or takes none:
 // a call that is not sent takes no place from others.
-func (p *paces) reserve(ctx context.Context, c call, limiters []*rate.Limiter) ([]*rate.Limiter, error) {
+func (p *paces) reserve(ctx context.Context, c call, limiters []*pace.Limiter) ([]*pace.Limiter, error) {
 	taken, delay, err := p.take(c, limiters)
 	if err != nil {
 		return nil, err
@@ -81,19 +85,19 @@ func (p *paces) reserve(ctx context.Context, c call, limiters []*rate.Limiter) (
 }
 
 // giveBack returns what was taken by a call that is not sent.
-func giveBack(taken []*rate.Limiter) {
+func giveBack(taken []*pace.Limiter) {
 	for _, l := range taken {
-		l.AllowN(time.Now(), -1) // unlike the end of a reservation, also where its moment is over
+		l.GiveBack(time.Now())
 	}
 }
 
 // take reserves at all limiters at once. delay is until the last of them lets the call through.
-func (p *paces) take(c call, limiters []*rate.Limiter) (taken []*rate.Limiter, delay time.Duration, err error) {
+func (p *paces) take(c call, limiters []*pace.Limiter) (taken []*pace.Limiter, delay time.Duration, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
 	for _, l := range limiters {
-		until := untilNext(l, now, 1)
+		until := l.Until(now, 1)
 		if until > limitPatience && c.priority == PriorityFinishing {
 			continue // GitHub's own limit leaves room for it
 		}
@@ -103,16 +107,7 @@ func (p *paces) take(c call, limiters []*rate.Limiter) (taken []*rate.Limiter, d
 		taken = append(taken, l)
 	}
 	for _, l := range taken {
-		delay = max(delay, l.ReserveN(now, 1).DelayFrom(now))
+		delay = max(delay, l.Take(now))
 	}
 	return taken, delay, nil
-}
-
-// untilNext is how long a reservation of n would have to wait.
-func untilNext(l *rate.Limiter, now time.Time, n float64) time.Duration {
-	missing := n - l.TokensAt(now)
-	if missing <= 0 || l.Limit() == rate.Inf {
-		return 0
-	}
-	return time.Duration(missing / float64(l.Limit()) * float64(time.Second))
 }

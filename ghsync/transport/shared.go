@@ -54,6 +54,13 @@ type Shared struct {
 // Quotas returns the server's limits as last seen, by resource; empty where it has none.
 func (s *Shared) Quotas() map[string]Quota { return s.limit.quota.snapshot() }
 
+// Divide leaves this process one of some equal parts of the requests of an hour, and returns how many those are: GitHub
+// counts the others of its identity with them. Where Limits.PerHour is not set it returns 0 and changes nothing.
+func (s *Shared) Divide(parts int) (each int) {
+	s.limit.discoveryPaces.divide(parts)
+	return s.limit.paces.divide(parts)
+}
+
 // Of returns the limits of a token: GitHub gives the one of a job less.
 func (l Limits) Of(mode Mode) Limits {
 	if mode == ModeActions {
