@@ -7,7 +7,8 @@ STRIDE ?= 1
 KILLS ?= 2000
 BOTKILLS ?= 500
 MOVEDKILLS ?= 50
-RACE ?= 20
+RACE ?= 200
+ROUNDS ?= 1000
 STORMS ?= 9
 SEED ?= 1
 SESSIONS ?= 200
@@ -54,8 +55,8 @@ test-real: ## published modules from a bug on record to a pull request (download
 test-crash: ## the host killed at each STRIDE-th crash point of a run, each time to the same end; then MOVEDKILLS machines at random moments drawn from SEED, each session taken over by another
 	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) AGENTMUX_MOVED_KILLS=$(MOVEDKILLS) .ci/ram go test -tags=crash -count=1 -parallel=12 -timeout=6h $(TESTFLAGS) -run=TestCrash ./bot/claim ./orchestrator/engine ./cmd/agentmux
 
-test-bot: ## the bot killed at each STRIDE-th crash point of two requests, then BOTKILLS times at random moments drawn from SEED, and on a GitHub that fails in each of up to STORMS ways; RACE issues for bots and claims that race
-	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) AGENTMUX_BOT_RACE=$(RACE) AGENTMUX_CLAIM_ROUNDS=$(RACE) AGENTMUX_BOT_KILLS=$(BOTKILLS) AGENTMUX_BOT_STORMS=$(STORMS) AGENTMUX_BOT_SEED=$(SEED) .ci/ram go test -tags=crash -count=1 -parallel=8 -timeout=6h $(TESTFLAGS) -run='TestBot(Crashes|KilledAtRandom|ThroughStorms|sRaceForIssues)|OneHostWinsEachRace' ./bot/claim ./cmd/agentmux
+test-bot: ## the bot killed at each STRIDE-th crash point of two requests, then BOTKILLS times at random moments drawn from SEED, and on a GitHub that fails in each of up to STORMS ways; RACE issues for bots that race, and ROUNDS for their claims alone
+	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) AGENTMUX_BOT_RACE=$(RACE) AGENTMUX_CLAIM_ROUNDS=$(ROUNDS) AGENTMUX_BOT_KILLS=$(BOTKILLS) AGENTMUX_BOT_STORMS=$(STORMS) AGENTMUX_BOT_SEED=$(SEED) .ci/ram go test -tags=crash -count=1 -parallel=8 -timeout=6h $(TESTFLAGS) -run='TestBot(Crashes|KilledAtRandom|ThroughStorms|sRaceForIssues)|OneHostWinsEachRace' ./bot/claim ./cmd/agentmux
 
 test-power: ## the power cut at each STRIDE-th moment of a session, files cut and changed at each STRIDE-th byte
 	.ci/setup && AGENTMUX_POWER=$(STRIDE) .ci/ram go test -count=1 -timeout=30m $(TESTFLAGS) -run='PowerLoss|Cut|Flipped|Changed' ./internal/durable ./orchestrator/session ./orchestrator/engine

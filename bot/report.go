@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 
+	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/report"
 	"github.com/agentmux/agentmux/bot/tenure"
 )
@@ -23,16 +24,17 @@ func (b *Bot) Report() report.Report {
 		if one.Err != nil {
 			one.Err = errors.New(b.Host.Redactor.Line(one.Err))
 		}
+		one.Rounds, one.Told = repo.follow.Counts()
+		if d, ok := repo.desk.(*claim.Remote); ok {
+			one.Beats, one.Missed = d.Beats()
+		}
 		for _, h := range repo.sessions.all() {
 			if h.claim() != nil {
 				one.Claims++
 			}
 			s := h.state.Load()
-			r.Pending += len(s.Pending)
 			for _, e := range s.Pending {
-				if !e.Since.IsZero() {
-					r.Refusing = max(r.Refusing, b.Now().Sub(e.Since.Time))
-				}
+				r.Owe(e.Since.Time, b.Now())
 			}
 			if !s.Ended() {
 				r.Sessions[tenure.Does(s)]++

@@ -91,6 +91,31 @@ func TestAFreshClaimSavesABeat(t *testing.T) {
 	}
 }
 
+// Beats that arrive are counted, alone or with a claim, and those that fail.
+func TestBeatsAreCounted(t *testing.T) {
+	w := newWorld(t)
+	h := w.host()
+	counted := func(arrived, missed int) {
+		t.Helper()
+		if a, m := h.Beats(); a != arrived || m != missed {
+			t.Errorf("%d beats arrived and %d failed, want %d and %d", a, m, arrived, missed)
+		}
+	}
+	w.take(h, 12, claim.Running)
+	counted(1, 0)
+	h.clock.pass(2 * time.Minute)
+	if err := h.Beat(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	counted(2, 0)
+	h.clock.pass(2 * time.Minute)
+	w.Inject(fakehub.Fault{Route: "GIT push-refs", Status: 403})
+	if err := h.Beat(t.Context()); err == nil {
+		t.Fatal("the beat arrived")
+	}
+	counted(2, 1)
+}
+
 // After a silence all claims are renewed, in one push.
 func TestManyClaimsAreRenewedAtOnce(t *testing.T) {
 	w := newWorld(t)

@@ -19,8 +19,9 @@ type beating struct {
 	mine   map[string]bool // those made since then, and that one
 	twin   bool            // the server had one that this process did not make
 
-	tried  time.Duration // when Beat was called last
-	failed bool          // and how it ended
+	tried           time.Duration // when Beat was called last
+	failed          bool          // and how it ended
+	arrived, missed int           // how many beats, see Beats
 }
 
 // found notes where the server has the beat. What was there before the first one of this process
@@ -38,7 +39,17 @@ func (d *Remote) Beat(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.beat.tried, d.beat.failed = d.clock.Running(), err != nil && !errors.Is(err, ErrTwin)
+	if d.beat.failed {
+		d.beat.missed++
+	}
 	return err
+}
+
+// Beats returns how many beats of this process reached the server, and how often Beat failed.
+func (d *Remote) Beats() (arrived, missed int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.beat.arrived, d.beat.missed
 }
 
 func (d *Remote) beatNow(ctx context.Context) error {
@@ -70,7 +81,13 @@ func (d *Remote) beatNow(ctx context.Context) error {
 // pushBeat pushes a beat alone.
 func (d *Remote) pushBeat(ctx context.Context) (err error) {
 	for range pushTries {
-		if err := d.pace.Wait(ctx, d.urgency()); err != nil {
+		urgency := Low
+		d.mu.Lock()
+		if len(d.held) > 0 && d.clock.age(d.beat.landed) >= beatLate {
+			urgency = Urgent // before the claims count as silent
+		}
+		d.mu.Unlock()
+		if err := d.pace.Wait(ctx, urgency); err != nil {
 			return err
 		}
 		var again bool
@@ -79,16 +96,6 @@ func (d *Remote) pushBeat(ctx context.Context) (err error) {
 		}
 	}
 	return err
-}
-
-// urgency of a beat: it goes first before the claims count as silent.
-func (d *Remote) urgency() Urgency {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.held) > 0 && d.clock.age(d.beat.landed) >= beatLate {
-		return Urgent
-	}
-	return Low
 }
 
 func (d *Remote) pushBeatOnce(ctx context.Context) (again bool, err error) {
@@ -146,9 +153,6 @@ func (d *Remote) writeBeat(ctx context.Context) (string, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.beat.mine == nil {
-		d.beat.mine = map[string]bool{}
-	}
 	d.beat.mine[id] = true
 	return id, nil
 }
@@ -159,6 +163,7 @@ func (d *Remote) landed(id string, start instant) {
 	if d.beat.at = id; id == "" {
 		return
 	}
+	d.beat.arrived++
 	if d.beat.landed.until(start) > guardLimit {
 		for _, h := range d.held {
 			h.doubted = true

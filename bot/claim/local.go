@@ -32,10 +32,7 @@ var _ Desk = (*Local)(nil)
 // NewLocal returns the desk of a host for a repository. All hosts of the machine name one state
 // home.
 func NewLocal(stateHome string, repoID int64, host HostID, now func() time.Time) *Local {
-	if now == nil {
-		now = time.Now
-	}
-	return &Local{dir: filepath.Join(stateHome, "claims", strconv.FormatInt(repoID, 10)), repoID: repoID, host: host, now: now}
+	return &Local{dir: filepath.Join(stateHome, "claims", strconv.FormatInt(repoID, 10)), repoID: repoID, host: host, now: Clock{Now: now}.whole().Now}
 }
 
 const lockSuffix = ".lock"

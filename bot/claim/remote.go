@@ -66,15 +66,13 @@ var _ Desk = (*Remote)(nil)
 
 // NewRemote returns the desk of a host for a repository.
 func NewRemote(o Options) *Remote {
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	d := &Remote{
 		o: o, clock: o.Clock.whole(), pace: NewPace(o.Clock, cmp.Or(o.Write, time.Second)), server: newServer(o.Repo, o.Store), list: newListing(o.RepoID), sights: newSights(),
-		held: map[int]*remoteHeld{}, taking: map[int]bool{}, changed: make(chan struct{}),
+		beat: beating{mine: map[string]bool{}}, held: map[int]*remoteHeld{}, taking: map[int]bool{}, changed: make(chan struct{}),
 	}
 	if o.Memory != nil {
 		d.sights.hosts = o.Memory.recall(d.clock.Running())
-	}
-	if d.o.Log == nil {
-		d.o.Log = slog.New(slog.DiscardHandler)
 	}
 	return d
 }

@@ -52,6 +52,12 @@ func Load(s Sources) (*Config, document.Problems) { return load(s, false) }
 func Check(s Sources) (*Config, document.Problems) { return load(s, true) }
 
 func load(s Sources, workflow bool) (*Config, document.Problems) {
+	l, c := read(s, workflow)
+	return l.finish(c, s.Home)
+}
+
+// read reads and merges the layers.
+func read(s Sources, workflow bool) (*loader, *Config) {
 	l := newLoader()
 	if s.UserFile != "" {
 		data, err := readFile(s.UserFile)
@@ -71,7 +77,7 @@ func load(s Sources, workflow bool) (*Config, document.Problems) {
 	if workflow {
 		l.problems = append(l.problems, checkWorkflow(c.Defaults.Workflow, l.merged, s.Project)...)
 	}
-	return l.finish(c, s.Home)
+	return l, c
 }
 
 // loader merges the layers.
@@ -165,13 +171,18 @@ func (l *loader) decode(s Sources) *Config {
 
 // finish returns the configuration, unless a problem is an error.
 func (l *loader) finish(c *Config, home string) (*Config, document.Problems) {
-	l.problems.Sort()
+	l.complete(c, home)
 	if l.problems.Err() != nil {
 		return nil, l.problems
 	}
+	return c, l.problems
+}
+
+// complete gives a configuration its layers, and sorts the problems.
+func (l *loader) complete(c *Config, home string) {
+	l.problems.Sort()
 	c.files, c.tree, c.layers, c.overruled = l.files, l.merged, l.layers, l.overruled
 	c.expand(home)
-	return c, l.problems
 }
 
 func readFile(name string) ([]byte, error) {

@@ -37,6 +37,8 @@ type Follow struct {
 	repo  ghsync.Repo
 	pulls map[int]*watched
 	every bool // all of them are due
+	given int  // rounds
+	told  int  // pull requests that were left to a person
 
 	turning sync.Mutex
 	lookups map[string]time.Time // by login: when a permission was asked for; only Turn touches it
@@ -99,6 +101,20 @@ func (f *Follow) Hear(p ghsync.OpenPull, reviews ...ghsync.Review) {
 	w.heard, w.reviews, w.changed = p, slices.Clone(reviews), true
 	f.mu.Unlock()
 	f.poke()
+}
+
+// Counts returns how many rounds sessions were asked for, and how often a person was asked instead.
+func (f *Follow) Counts() (rounds, told int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.given, f.told
+}
+
+// count adds one to a figure of Counts.
+func (f *Follow) count(figure *int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	*figure++
 }
 
 // Leave forgets a pull request that is not open any more.

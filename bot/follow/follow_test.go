@@ -70,6 +70,10 @@ func TestGitHub64ThreeRoundsThenAPersonIsAsked(t *testing.T) {
 				if got := len(d.rounds()); got != min(n, 3) {
 					t.Fatalf("review %d: %d rounds", n, got)
 				}
+				// The figures are of the process, and each review from the third on has one of its own.
+				if got, want := counts(d.follow), map[int][2]int{1: {1, 0}, 2: {2, 0}, 3: {3, 0}, 4: {0, 1}}[n]; got != want {
+					t.Errorf("review %d: %v are counted, want %v", n, got, want)
+				}
 				if n >= 3 {
 					d.restart()
 				}
@@ -80,6 +84,12 @@ func TestGitHub64ThreeRoundsThenAPersonIsAsked(t *testing.T) {
 			}
 		})
 	}
+}
+
+// counts are the rounds and the notes to people that a Follow counts.
+func counts(f *follow.Follow) [2]int {
+	rounds, told := f.Counts()
+	return [2]int{rounds, told}
 }
 
 func TestGitHub64AFailedCheckUnderClassicProtection(t *testing.T) {

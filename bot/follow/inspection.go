@@ -184,6 +184,7 @@ func (i *inspection) deliver(ctx context.Context, d Decision) error {
 		return err
 	}
 	crash.Point("follow up", "round")
+	i.f.count(&i.f.given)
 	i.f.o.Log.Info("a session is asked for changes", "pull", i.p.Number, "source", p.SourceID)
 	return nil
 }
@@ -197,6 +198,7 @@ func (i *inspection) tell(ctx context.Context, d Decision) error {
 		return err
 	}
 	crash.Point("follow up", "told")
+	i.f.count(&i.f.told)
 	i.f.o.Log.Info("no follow-up round is left", "pull", i.p.Number, "reason", d.Reason)
 	return nil
 }

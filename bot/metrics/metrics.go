@@ -44,9 +44,11 @@ var (
 	refusing   = describe("effects_oldest_seconds", "How long the oldest of them has failed.")
 	phases     = describe("phase_seconds", "How long phases of sessions lasted that ended.", "phase")
 	claims     = describe("claims", "Issues that this host holds for sessions.", "repository")
+	beats      = describe("beats_total", "Beats by which other hosts see this one, by what became of them.", "repository", "outcome")
 	commands   = describe("commands_pending", "Commands of people whose receipts are owed.", "repository")
 	accepted   = describe("requests_accepted_total", "Requests that were accepted.")
 	refused    = describe("requests_refused_total", "Requests that were refused, by row of the gate.", "row")
+	followed   = describe("followups_total", "Follow-ups of pull requests: a round of the session, or a person is asked.", "repository", "outcome")
 	panics     = describe("session_panics_total", "Panics in sessions, tickets and requests.")
 	readings   = describe("polls_total", "Readings of a repository's lists.", "repository")
 	hooks      = describe("wakes_total", "Webhooks that woke the poller of a repository.", "repository")
@@ -64,7 +66,7 @@ var (
 // Describe names all metrics.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		slots, workers, queued, eventAge, paused, lacking, sessions, pending, claims, commands, accepted, refused, panics, readings, hooks, failing,
+		slots, workers, queued, eventAge, paused, lacking, sessions, pending, claims, beats, commands, accepted, refused, followed, panics, readings, hooks, failing,
 		polled, interval, refusing, phases, quotaLimit, quotaLeft, requests, waited, absent, deliveries,
 	} {
 		ch <- d
@@ -106,6 +108,10 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		name := repo.Repo.String()
 		gauge(claims, float64(repo.Claims), name)
 		gauge(commands, float64(repo.Commands), name)
+		counter(beats, repo.Beats, name, "arrived")
+		counter(beats, repo.Missed, name, "failed")
+		counter(followed, repo.Rounds, name, "round")
+		counter(followed, repo.Told, name, "person")
 		counter(readings, repo.Readings, name)
 		counter(hooks, repo.Hooks, name)
 		gauge(failing, oneIf(repo.Err != nil), name)

@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/intake"
 	"github.com/agentmux/agentmux/bot/metrics"
 	"github.com/agentmux/agentmux/bot/report"
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
@@ -19,6 +21,7 @@ func TestTimesAreTold(t *testing.T) {
 		Traffic: map[int64]transport.Traffic{7: {Waited: 1500 * time.Millisecond, Requests: map[transport.Sent]int{{Class: "read", Outcome: "3xx"}: 4}}},
 		Phases:  map[string]report.Span{"planning": report.Span{}.With(time.Minute).With(30 * time.Second)},
 	}
+	r.Repositories = []report.Repository{{Facts: intake.Facts{Repo: ghsync.Repo{Owner: "octo", Name: "widgets"}}, Beats: 5, Missed: 2, Rounds: 3, Told: 1}}
 	w := httptest.NewRecorder()
 	metrics.Handler(func() report.Report { return r }, nil).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
 	if w.Code != http.StatusOK {
@@ -29,6 +32,8 @@ func TestTimesAreTold(t *testing.T) {
 		"agentmux_effects_pending 3", "agentmux_effects_oldest_seconds 90",
 		`agentmux_github_limiter_wait_seconds_total{installation="7"} 1.5`, `agentmux_github_requests_total{class="read",installation="7",outcome="3xx"} 4`,
 		`agentmux_phase_seconds_sum{phase="planning"} 90`, `agentmux_phase_seconds_count{phase="planning"} 2`,
+		`agentmux_beats_total{outcome="arrived",repository="octo/widgets"} 5`, `agentmux_beats_total{outcome="failed",repository="octo/widgets"} 2`,
+		`agentmux_followups_total{outcome="round",repository="octo/widgets"} 3`, `agentmux_followups_total{outcome="person",repository="octo/widgets"} 1`,
 	} {
 		if !strings.Contains(lines, "\n"+want+"\n") {
 			t.Errorf("no %s", want)

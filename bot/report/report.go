@@ -55,6 +55,18 @@ type Repository struct {
 	intake.Facts
 	Claims   int // that this host holds for sessions
 	Commands int // whose receipts are owed
+	Beats    int // of this host that reached the server since the start
+	Missed   int // that did not
+	Rounds   int // since the start that pull requests asked for
+	Told     int // pull requests that were left to a person since then
+}
+
+// Owe adds an effect of a session that is not carried out, and since when it has failed; zero if it has not.
+func (r *Report) Owe(since, now time.Time) {
+	r.Pending++
+	if !since.IsZero() {
+		r.Refusing = max(r.Refusing, now.Sub(since))
+	}
 }
 
 // failingAfter is how long something has to fail before it is a problem.

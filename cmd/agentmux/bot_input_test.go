@@ -98,11 +98,28 @@ func TestBotSaysAllThatKeepsItFromBeginning(t *testing.T) {
 		{name: "everything", args: []string{"--repo", "widgets", "--org", "a b", "--interval", "1s", "--max", "-1", "--webhook", taken.Addr().String()}, set: func() {
 			r.setEnv("AGENTMUX_GITHUB_TOKEN", "")
 			r.setEnv("PATH", noTmux)
-			r.write(r.ownConfig(), strings.NewReplacer("provider: script", "provider: copilot", `status_addr: ""`, "status_addr: "+taken.Addr().String()).Replace(plain))
+			r.write(r.ownConfig(), strings.NewReplacer("provider: script", "provider: copilot", `status_addr: ""`, "status_addr: "+taken.Addr().String(), "poll_interval: 5s", "poll_interval: 4s").Replace(plain))
 		}, lines: []string{
+			"the configuration has problems:", "bot.poll_interval: expected auto", "see agentmux config check",
 			"--interval: ", "--max: ", "--webhook: no secret", "no GitHub token", `--repo: "widgets"`, `--org: expected`, "tmux is not installed", "copilot: its program",
 			"bot.status_addr: ", "--webhook: " + taken.Addr().String(),
 		}},
+		{name: "what depends on a key that cannot be read", args: append([]string{"--repo", "acme/nothing"}, hooks...), set: func() {
+			r.setEnv("PATH", noTmux)
+			broken := strings.NewReplacer("provider: script", "provider: [copilot]", `status_addr: ""`, "status_addr: {}", "bot: {", "bot: {webhook_secret_file: [], ").Replace(plain)
+			r.write(r.ownConfig(), withGitHub(broken, "host: [a]"))
+		}, lines: []string{
+			"the configuration has problems:", "defaults.provider: ", "github.host: ", "bot.status_addr: ", "bot.webhook_secret_file: ", "see agentmux config check", "tmux is not installed",
+		}},
+		{name: "a misspelled key", args: []string{"--project", outside}, set: func() {
+			r.setEnv("AGENTMUX_GITHUB_TOKEN", "")
+			r.write(r.ownConfig(), strings.Replace(plain, "bot: {", "bot: {repo: [acme/widgets], ", 1))
+		}, lines: []string{"the configuration has problems:", "bot.repo: ", "see agentmux config check", "no GitHub token"}},
+		{name: "a file that is no YAML", args: []string{"--repo", "widgets"}, set: func() {
+			r.setEnv("AGENTMUX_GITHUB_TOKEN", "")
+			r.setEnv("PATH", noTmux)
+			r.write(r.ownConfig(), "version: 2\nbot: [\n")
+		}, lines: []string{"the configuration has problems:", "config.yaml:", "see agentmux config check", `--repo: "widgets"`, "tmux is not installed"}},
 	} {
 		r.row(c.name, func(t *testing.T) {
 			env := slices.Clone(r.env)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -515,6 +516,9 @@ func TestBotIsWokenByWebhooksAndTellsHowItDoes(t *testing.T) {
 		if !strings.Contains(body, line+"\n") {
 			t.Errorf("no %q in\n%s", line, body)
 		}
+	}
+	if !regexp.MustCompile(`(?m)^agentmux_beats_total{outcome="arrived",repository="acme/widgets"} [1-9]`).MatchString(body) {
+		t.Errorf("the claim's beat is not counted:\n%s", body)
 	}
 	if code := b.exit(syscall.SIGTERM); code != 0 {
 		t.Errorf("exit %d\n%s", code, b.out.String())

@@ -172,13 +172,10 @@ const silence = 2 * time.Second
 // problems, a line each.
 func plan(ctx context.Context, f *site.Finder, o *Options) (*wired, error) {
 	w := &wired{finder: f, flags: o}
-	c, err := f.MachineConfig()
-	p := &planning{wired: w, config: c}
-	if err != nil { // the rest depends on it
-		p.config = &config.Config{}
+	c, err := f.Salvage()
+	p := &planning{wired: w, config: c.Config, known: c.Knows}
+	if err != nil { // what does not depend on the keys that it is about is looked at all the same
 		p.problem("%v", err)
-		p.flags()
-		return nil, p.err()
 	}
 	p.flags()
 	p.webhook()

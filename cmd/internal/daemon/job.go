@@ -59,7 +59,7 @@ func (all closers) Close() error {
 // Reach returns a host for a repository, and the account that acts there: for a job that runs no
 // session.
 func Reach(ctx context.Context, f *site.Finder, c *config.Config, repo ghsync.Repo) (*host.Host, account.Account, error) {
-	p := &planning{wired: &wired{finder: f, flags: &Options{}}, config: c}
+	p := &planning{wired: &wired{finder: f, flags: &Options{}}, config: c, known: config.Partial{}.Knows}
 	p.account()
 	if err := p.err(); err != nil {
 		return nil, account.Account{}, err

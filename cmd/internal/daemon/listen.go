@@ -26,7 +26,7 @@ func (p *planning) listen(ctx context.Context) {
 		return
 	}
 	var err error
-	if addr := p.config.Bot.StatusAddr; addr != "" {
+	if addr := p.config.Bot.StatusAddr; addr != "" && p.known("bot.status_addr") {
 		if p.listeners.status, err = (&net.ListenConfig{}).Listen(ctx, "tcp", addr); err != nil {
 			p.problem("bot.status_addr: %s: set another address in your configuration, or \"\" for none", listenWords(addr, err))
 		}

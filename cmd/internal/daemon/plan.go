@@ -26,8 +26,9 @@ type secret = redact.Secret
 type planning struct {
 	*wired
 	config   *config.Config
-	accounts *account.Book // nil: there is none
-	from     string        // where its token is from
+	known    func(keys ...string) bool // whether these could be read
+	accounts *account.Book             // nil: there is none
+	from     string                    // where its token is from
 	problems []string
 }
 
@@ -78,7 +79,7 @@ func (p *planning) flags() {
 func (p *planning) webhook() {
 	variable := os.Getenv(intake.SecretVariable)
 	_ = os.Unsetenv(intake.SecretVariable) // no child inherits it
-	if p.wired.flags.Webhook == "" {
+	if p.wired.flags.Webhook == "" || !p.known("bot.webhook_secret_file") {
 		return
 	}
 	secrets, err := intake.Secrets(p.config.Bot.WebhookSecretFile, variable)
@@ -104,6 +105,10 @@ func (p *planning) host() (ok bool) {
 	h, err := hostOptions(p.finder, p.config)
 	if err != nil {
 		p.problem("%v", err)
+		return false
+	}
+	if !p.known("github") {
+		p.options.Host = h
 		return false
 	}
 	id, err := p.finder.Identity(p.config)
@@ -139,6 +144,9 @@ func (p *planning) account() {
 func (p *planning) machine(ctx context.Context) {
 	if err := doctor.CheckPrograms(ctx); err != nil {
 		p.problem("%v", err)
+	}
+	if !p.known("defaults", "roles", "providers", "sandbox") {
+		return
 	}
 	def, _, problems := workflows.Load(p.config.Defaults.Workflow, nil)
 	if problems.Err() != nil {

@@ -22,6 +22,9 @@ func (p *planning) repositories(ctx context.Context) {
 	o, c := p.wired.flags, p.config
 	names, orgs, flag := o.Repos, o.Orgs, "--repo"
 	if len(names) == 0 && len(orgs) == 0 {
+		if !p.known("bot.repos", "bot.orgs") {
+			return
+		}
 		names, orgs, flag = c.Bot.Repos, c.Bot.Orgs, "bot.repos"
 	}
 	c.Bot.Orgs = orgs
@@ -38,12 +41,12 @@ func (p *planning) repositories(ctx context.Context) {
 	}
 	var repos []ghsync.Repo
 	for _, name := range names {
-		repo, err := request.ParseRepo(name, p.options.Host.Server)
-		if err != nil {
+		switch repo, err := request.ParseRepo(name, p.options.Host.Server); {
+		case err == nil:
+			repos = append(repos, repo)
+		case p.known("github.host") || strings.Count(name, "/") != 2: // the first of three parts is the server
 			p.problem("%v", err)
-			continue
 		}
-		repos = append(repos, repo)
 	}
 	p.options.Repos = p.seen(ctx, flag, repos)
 	for _, org := range orgs {

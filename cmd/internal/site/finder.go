@@ -115,13 +115,18 @@ func (f *Finder) AgentsFile(project string) (string, error) {
 
 func (f *Finder) load(s config.Sources) (*config.Config, error) {
 	c, problems := config.Load(s)
+	return c, f.tell(problems)
+}
+
+// tell says what is a warning, and returns an error of the other problems.
+func (f *Finder) tell(problems document.Problems) error {
 	for _, warning := range problems.Warnings() {
 		f.Say("warning: %s", warning)
 	}
-	if err := problems.Err(); err != nil {
-		return nil, configError(problems)
+	if problems.Err() != nil {
+		return configError(problems)
 	}
-	return c, nil
+	return nil
 }
 
 func configError(problems document.Problems) error {
@@ -131,9 +136,19 @@ func configError(problems document.Problems) error {
 
 // MachineConfig loads the layers of this machine, without those of a project.
 func (f *Finder) MachineConfig() (*config.Config, error) {
+	return f.load(f.machine())
+}
+
+// Salvage is MachineConfig that returns what could be read beside the error.
+func (f *Finder) Salvage() (config.Partial, error) {
+	p, problems := config.Salvage(f.machine())
+	return p, f.tell(problems)
+}
+
+func (f *Finder) machine() config.Sources {
 	s := f.Sources("")
 	s.Project = nil
-	return f.load(s)
+	return s
 }
 
 // Logger writes to w at the level of --log-level, else of the configuration.
