@@ -150,7 +150,7 @@ func (out StatusJSON) print(a *site.Finder) {
 		if !m.Started.IsZero() {
 			age = (time.Duration(m.Seconds) * time.Second).String()
 		}
-		row := []console.Cell{console.PlainCell(m.Name), console.PlainCell(dash(m.Branch)), console.PlainCell(m.Role), console.NewCell(m.Status, inks[m.Status])}
+		row := []console.Cell{console.PlainCell(m.Name), console.PlainCell(dash(m.Branch)), console.PlainCell(m.Role), console.NewCell(m.Status, m.ink())}
 		rows = append(rows, append(row, console.PlainCell(dash(age)), console.PlainCell(dash(m.Usage.String())), console.PlainCell(dash(m.PullRequest))))
 	}
 	a.Page(a.Out).Table([]string{"AGENT", "BRANCH", "ROLE", "STATUS", "AGE", "USAGE", "PULL REQUEST"}, rows)
@@ -172,6 +172,12 @@ func (out StatusJSON) print(a *site.Finder) {
 }
 
 var inks = map[string]paint.Ink{"done": paint.Good, "running": paint.Busy, "blocked": paint.Ask, "failed": paint.Bad}
+
+// ink marks the status by its first word: that of a failure has the exit code, too.
+func (m AgentJSON) ink() paint.Ink {
+	word, _, _ := strings.Cut(m.Status, " ")
+	return inks[word]
+}
 
 func dash(text string) string {
 	if text == "" {
