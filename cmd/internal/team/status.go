@@ -61,6 +61,7 @@ type AgentJSON struct {
 	Name        string    `json:"name"`
 	Role        string    `json:"role"`
 	Branch      string    `json:"branch,omitempty"`
+	Instead     string    `json:"instead_of,omitempty"` // the branch that the file names, if the work is on another
 	Status      string    `json:"status"`
 	Exit        *int      `json:"exit,omitempty"`   // of its marker
 	Reason      string    `json:"reason,omitempty"` // of its failure
@@ -158,6 +159,9 @@ func (out StatusJSON) print(a *site.Finder) {
 		a.Print("\n%s", out.Cause)
 	}
 	for _, m := range out.Agents {
+		if m.Instead != "" {
+			a.Print("%s: %s", m.Name, story.OnAnother(m.Branch, m.Instead))
+		}
 		if m.Reason != "" {
 			a.Print("%s: %s", m.Name, m.Reason)
 		}
@@ -200,8 +204,8 @@ func (r run) status(shown func(string) string, now time.Time) StatusJSON {
 			Provider: launches[key].Provider, Doing: shown(launches[key].Doing), Started: launches[key].Started, Ended: told.marked[m.Name],
 			Commit: p.Commit, PullRequest: p.PRURL, Usage: usageOf(r.Dir, told.launches[m.Name]),
 		}
-		if p.Branch != "" {
-			one.Branch = p.Branch
+		if p.Branch != "" && p.Branch != m.Branch {
+			one.Branch, one.Instead = p.Branch, m.Branch
 		}
 		if p.Marker != "" {
 			exit := agents.ParseMarker([]byte(p.Marker)).Exit
