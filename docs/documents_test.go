@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -106,6 +107,60 @@ func TestConfigurationPageHasEveryKey(t *testing.T) {
 			t.Errorf("no %s", v.Path)
 		}
 	}
+}
+
+// In the sections that have such keys, the page says later of those that no package but config reads, and of no other.
+func TestConfigurationPageSaysWhichKeysNothingUses(t *testing.T) {
+	read := readFields(t)
+	text := documents(t)["docs/configuration.md"]
+	check := func(key, field string) {
+		_, row, _ := strings.Cut(text, "`"+key+"`")
+		row, _, _ = strings.Cut(row, "\n")
+		if later := strings.HasSuffix(strings.ToLower(row), "later |"); later == read[field] {
+			t.Errorf("%s: the page says later: %v; a package reads it: %v", key, later, read[field])
+		}
+	}
+	for _, section := range []string{"Agents", "Msg", "Sandbox", "Mesh"} {
+		f, ok := reflect.TypeFor[config.Config]().FieldByName(section)
+		if !ok {
+			t.Fatalf("no %s", section)
+		}
+		if f.Type.Kind() != reflect.Struct {
+			check(f.Tag.Get("doc"), "."+section)
+			continue
+		}
+		for i := range f.Type.NumField() {
+			check(f.Tag.Get("doc")+"."+f.Type.Field(i).Tag.Get("doc"), "."+section+"."+f.Type.Field(i).Name)
+		}
+	}
+}
+
+// field is a value of the configuration as code reads it.
+var field = regexp.MustCompile(`\b(?:c|cfg|Config)(\.[A-Z]\w*)(\.[A-Z]\w*)?`)
+
+// readFields are the fields of the configuration that the packages beside it read.
+func readFields(t *testing.T) map[string]bool {
+	t.Helper()
+	read := map[string]bool{}
+	err := fs.WalkDir(os.DirFS(root), ".", func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && file == "bot/config":
+			return fs.SkipDir
+		case !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go"):
+			return nil
+		}
+		data, err := os.ReadFile(path.Join(root, file))
+		for _, m := range field.FindAllStringSubmatch(string(data), -1) {
+			read[m[1]], read[m[1]+m[2]] = true, true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
 }
 
 func TestWorkflowPageHasEveryName(t *testing.T) {

@@ -99,11 +99,13 @@ type AgentStalledRecord struct {
 }
 
 // AgentMarkedRecord tells what the marker of an agent of an agents file says, and who wrote it:
-// host, or a person.
+// host, or a person. Branch is set if its work is not on the branch that the file names, Instead.
 type AgentMarkedRecord struct {
-	Agent  string `json:"agent"`
-	By     string `json:"by"`
-	Marker string `json:"marker"`
+	Agent   string `json:"agent"`
+	Branch  string `json:"branch,omitempty"`
+	By      string `json:"by"`
+	Instead string `json:"instead_of,omitempty"`
+	Marker  string `json:"marker"`
 }
 
 // AgentBlockedRecord tells that an agent of an agents file waits for another.

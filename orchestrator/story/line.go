@@ -35,6 +35,7 @@ var lines = map[string]func(orchestrator.Event) string{
 	orchestrator.EvAgentBlocked: say(func(d orchestrator.AgentBlockedRecord) string {
 		return d.Agent + " is blocked by " + d.Dependency
 	}),
+	orchestrator.EvAgentMarked: say(sayMarked),
 	orchestrator.EvAgentStatus: say(func(d orchestrator.AgentStatusRecord) string {
 		return string(orchestrator.KeyOf(d.Role, d.Task)) + ": " + d.Message
 	}),
@@ -123,6 +124,19 @@ func sayAgentFailed(d orchestrator.AgentFailedRecord) string {
 		line += ": " + cause
 	}
 	return line
+}
+
+// sayMarked tells of a marker only that the work is not where the agents file has it.
+func sayMarked(d orchestrator.AgentMarkedRecord) string {
+	if d.Branch == "" {
+		return ""
+	}
+	return d.Agent + ": " + OnAnother(d.Branch, d.Instead)
+}
+
+// OnAnother says why the work of an agent is on another branch than its agents file names.
+func OnAnother(branch, named string) string {
+	return fmt.Sprintf("the branch %s has moved or is checked out; the work is on %s", named, branch)
 }
 
 func sayPulled(d orchestrator.PROpenedRecord) string {

@@ -225,7 +225,11 @@ func (r *Run) mark(name string, m agents.Marker, by string) {
 	if by == "" {
 		by = "host"
 	}
-	r.Do.Event(orchestrator.AgentMarkedRecord{Agent: name, By: by, Marker: p.Marker})
+	told := orchestrator.AgentMarkedRecord{Agent: name, By: by, Marker: p.Marker}
+	if named := r.Agent(name).Branch; p.Branch != "" && p.Branch != named {
+		told.Branch, told.Instead = p.Branch, named
+	}
+	r.Do.Event(told)
 	r.Do.Write(MarkerFile(name), p.Marker+"\n")
 }
 

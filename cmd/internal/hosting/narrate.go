@@ -85,7 +85,7 @@ func lineInk(kind string) paint.Ink {
 		return paint.Bad
 	case orchestrator.EvPhaseEntered:
 		return paint.Strong
-	case orchestrator.EvGateOpened, orchestrator.EvQuestionAsked:
+	case orchestrator.EvGateOpened, orchestrator.EvQuestionAsked, orchestrator.EvAgentMarked:
 		return paint.Ask
 	}
 	return paint.Plain

@@ -60,6 +60,7 @@ type AgentJSON struct {
 	Name        string    `json:"name"`
 	Role        string    `json:"role"`
 	Branch      string    `json:"branch,omitempty"`
+	Instead     string    `json:"instead_of,omitempty"` // the branch that the file names, if the work is on another
 	Status      string    `json:"status"`
 	Exit        *int      `json:"exit,omitempty"`   // of its marker
 	Reason      string    `json:"reason,omitempty"` // of its failure
@@ -149,7 +150,7 @@ func (out StatusJSON) print(a *site.Finder) {
 		if !m.Started.IsZero() {
 			age = (time.Duration(m.Seconds) * time.Second).String()
 		}
-		row := []console.Cell{console.PlainCell(m.Name), console.PlainCell(dash(m.Branch)), console.PlainCell(m.Role), console.NewCell(m.Status, inks[m.Status])}
+		row := []console.Cell{console.PlainCell(m.Name), console.PlainCell(dash(m.Branch)), console.PlainCell(m.Role), console.NewCell(m.Status, m.ink())}
 		rows = append(rows, append(row, console.PlainCell(dash(age)), console.PlainCell(dash(m.Usage.String())), console.PlainCell(dash(m.PullRequest))))
 	}
 	a.Page(a.Out).Table([]string{"AGENT", "BRANCH", "ROLE", "STATUS", "AGE", "USAGE", "PULL REQUEST"}, rows)
@@ -157,6 +158,9 @@ func (out StatusJSON) print(a *site.Finder) {
 		a.Print("\n%s", out.Cause)
 	}
 	for _, m := range out.Agents {
+		if m.Instead != "" {
+			a.Print("%s: %s", m.Name, story.OnAnother(m.Branch, m.Instead))
+		}
 		if m.Reason != "" {
 			a.Print("%s: %s", m.Name, m.Reason)
 		}
@@ -171,6 +175,12 @@ func (out StatusJSON) print(a *site.Finder) {
 }
 
 var inks = map[string]paint.Ink{"done": paint.Good, "running": paint.Busy, "blocked": paint.Ask, "failed": paint.Bad}
+
+// ink marks the status by its first word: that of a failure has the exit code, too.
+func (m AgentJSON) ink() paint.Ink {
+	word, _, _ := strings.Cut(m.Status, " ")
+	return inks[word]
+}
 
 func dash(text string) string {
 	if text == "" {
@@ -190,6 +200,9 @@ func (r run) status(shown func(string) string, now time.Time) StatusJSON {
 			Name: m.Name, Role: m.Role, Branch: m.Branch, Status: m.Word(), BlockedBy: m.BlockedBy, DependsOn: append([]string{}, m.DependsOn...),
 			Provider: m.Told.Provider, Doing: shown(m.Told.Doing), Started: m.Told.Started, Ended: m.Ended, Seconds: int(m.Spent(now).Seconds()),
 			Reason: shown(m.Reason), Commit: m.Commit, PullRequest: m.PullRequest, Usage: usageOf(r.Dir, m.Launches),
+		}
+		if named := r.team.Agents[i].Branch; m.Branch != named {
+			one.Instead = named
 		}
 		if m.Marked() {
 			one.Exit = &m.Exit
