@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/mail"
+	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -135,4 +137,37 @@ func TestTasksPromptsAndAPersonsHandInMessages(t *testing.T) {
 		t.Errorf("retried %+v", got)
 	}
 	r.expect(exit.Done, "doctor", "shop-1a2b3c")
+}
+
+// Of several runs a message goes to the one whose mesh its address names; a bare name that several have is
+// refused with their names.
+func TestTheAddressOfAMessageNamesItsRun(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{})
+	for _, name := range []string{"shop-1a2b3c", "shop-4d5e6f", "tools-7a8b9c"} {
+		s, err := session.Create(session.CreateSpec{
+			Project: r.clone, Now: time.Now(), Name: name, Agents: []byte(strings.Replace(taskFile, "shop-1a2b3c", name, 1)),
+			State: orchestrator.State{Kind: orchestrator.KindAgents, Settings: orchestrator.DefaultSettings(), BaseSHA: "abc"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+	}
+	for to, want := range map[string][]string{
+		"shop/api":           {"shop-1a2b3c", "shop-4d5e6f", "--session names it"},
+		"api":                {"shop-1a2b3c", "shop-4d5e6f", "tools-7a8b9c", "--session names it"},
+		"shop-1a2b3c/nobody": {`no agent is called "shop-1a2b3c/nobody"; expected one of shop-1a2b3c/api`},
+		"tools/nobody":       {`no agent is called "tools/nobody"; expected one of tools-7a8b9c/api`},
+	} {
+		res := r.expect(exit.BadUsage, "msg", "send", "--to", to, "--type", "update", "--headline", "x", "--body", "x")
+		for _, text := range want {
+			if !strings.Contains(res.err, text) {
+				t.Errorf("%s: no %q in %s", to, text, res.err)
+			}
+		}
+		if to == "shop/api" && strings.Contains(res.err, "tools-7a8b9c") {
+			t.Errorf("%s: %s", to, res.err)
+		}
+	}
 }
