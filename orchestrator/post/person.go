@@ -91,7 +91,7 @@ func named(s *orchestrator.State, name string) (m *orchestrator.Message, refused
 	found := Named(s.Messages, name)
 	switch len(found) {
 	case 0:
-		return nil, noMessage(name)
+		return nil, NoMessage(name)
 	case 1:
 		i := slices.IndexFunc(s.Messages, func(m orchestrator.Message) bool { return m.Seq == found[0].Seq })
 		return &s.Messages[i], ""
@@ -138,6 +138,7 @@ func matching(list []orchestrator.Message, means func(orchestrator.Message) bool
 	return slices.DeleteFunc(slices.Clone(list), func(m orchestrator.Message) bool { return !means(m) })
 }
 
-func noMessage(name string) string {
+// NoMessage says that a name means no message.
+func NoMessage(name string) string {
 	return "no message is called \"" + orchestrator.Truncate(name, 100) + "\", or it ended long ago; agentmux msg list shows them"
 }

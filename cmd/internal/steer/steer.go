@@ -18,6 +18,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/command"
+	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows/agents"
 )
@@ -49,6 +50,9 @@ func Give(ctx context.Context, a *site.Finder, name string, can func(session.Ent
 	}
 	if err := refuseUnhosted(entry, p.Name); err != nil {
 		return err
+	}
+	if p.File != "" && len(post.Named(entry.State.Messages, p.File)) == 0 {
+		return exit.Usage(errors.New(post.NoMessage(p.File)))
 	}
 	return give(ctx, a, entry, p)
 }
