@@ -311,7 +311,7 @@ func TestProtocolM6ASecondStart(t *testing.T) {
 		t.Errorf("words is %s, greeting %s", a.Status, b.Status)
 	}
 	attached := r.pane([]string{"/bin/sh", "-c", `"$@"; echo "ended with $?"; sleep 1000`, "sh", r.own(), "attach", "shop"})
-	attached.shows("build/words (script)")
+	attached.shows("> words ")
 	r.expect(exit.Done, "agents", "done", "words")
 	b.over()
 	if code := b.cmd.ProcessState.ExitCode(); code != exit.Done {
