@@ -100,6 +100,7 @@ nightly: ## the long form of each suite, one after the other: hours
 	$(MAKE) test-act
 	$(MAKE) test-crash test-bot test-power test-soak test-faults test-scale test-walks test-messages
 	$(MAKE) bench FLEET="50 200"
+	$(MAKE) release-check
 
 simulate: ## days of many runners and issues: writes the table of docs/scale.md
 	@go test -count=1 -run=TestScalePage -v ./internal/scale -update

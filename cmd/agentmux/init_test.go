@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -186,6 +187,23 @@ func TestInitIsInterruptedAtTheServer(t *testing.T) {
 	if code := cmd.ProcessState.ExitCode(); code != exit.Canceled || strings.Contains(out.String(), "label ") || strings.Contains(out.String(), "next ") ||
 		!strings.HasSuffix(errs.String(), "agentmux: canceled\n") {
 		t.Errorf("exit %d\n%s%s", code, &out, &errs)
+	}
+}
+
+// The workflow asks for the label of the configuration, and has a comment at each choice.
+func TestInitActionsTakesTheConfiguredLabel(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{config: "bot: {label: robot-please}\n"})
+	text := r.expect(0, "init", "--actions").out
+	if !strings.Contains(text, "startsWith(github.event.label.name, 'robot-please')") || !strings.Contains(text, "the label robot-please") || strings.Contains(text, "label.name, 'agentmux'") {
+		t.Errorf("printed\n%s", text)
+	}
+	lines := strings.Split(text, "\n")
+	for _, choice := range []string{"if: >-", "runs-on: ", "permissions: ", "cancel-in-progress: ", "queue: ", "timeout-minutes: 750", "- uses: ", "schedule: "} {
+		i := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), choice) })
+		if i < 1 || !strings.Contains(lines[i], " # ") && !strings.HasPrefix(strings.TrimSpace(lines[i-1]), "# ") {
+			t.Errorf("%q has no comment\n%s", choice, text)
+		}
 	}
 }
 

@@ -163,6 +163,22 @@ func TestActionSaysWhyNoReleaseIsInstalled(t *testing.T) {
 	}
 }
 
+// A build that fails, here because no module proxy is reached, is one annotation with what to do, below what Go says.
+func TestActionSaysWhyItIsNotBuilt(t *testing.T) {
+	t.Parallel()
+	r := newRelease(t)
+	r.write(filepath.Join(r.source, "go.mod"), "module example.com/agentmux\n\ngo 1.24\n\nrequire example.com/absent v1.0.0\n")
+	r.write(filepath.Join(r.source, "cmd", "agentmux", "main.go"), "package main\n\nimport _ \"example.com/absent\"\n\nfunc main() {}\n")
+	for name, value := range map[string]string{"GOPROXY": "http://127.0.0.1:1", "GOFLAGS": "-mod=mod", "GONOSUMDB": "*", "GOTOOLCHAIN": "local"} {
+		r.setEnv(name, value)
+	}
+	r.refused("not built", "local")
+	_, log := r.step("binary", "VERSION=local")
+	if !strings.Contains(log, "| ") || !strings.Contains(log, "127.0.0.1:1") || !strings.Contains(log, "GOPROXY") || !strings.Contains(log, "pin the commit of a release") {
+		t.Errorf("said\n%s", log)
+	}
+}
+
 // The commit that a release pushes for users to pin has the tag as its parent, and one file of its own:
 // the list of the archives.
 func TestAReleaseCommitsItsDigestsAlone(t *testing.T) {
