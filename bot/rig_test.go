@@ -42,13 +42,15 @@ const (
 
 var octoWidgets = ghsync.Repo{Owner: "octo", Name: "widgets"}
 
-// rig is a bot of one repository that has no slot for a session: what it decides and tells is seen on the server.
+// rig is a bot of one repository. Without roomy it has no slot for a session: what it decides and tells is seen on the server.
 type rig struct {
 	*testing.T
 	server *fakehub.Server
 	repo   *fakehub.Repo
 	client *ghsync.Client // of the bot's account
 	token  transport.TokenSource
+	roomy  *roomy
+	front  string // where its git finds the server
 
 	mu    sync.Mutex
 	ahead time.Duration // of the clock of the server
@@ -65,16 +67,23 @@ func newRig(t *testing.T) *rig {
 		},
 	})
 	r.repo = r.server.Repo(widgets)
-	addresses := transport.Addresses{API: r.server.API(), GraphQL: r.server.GraphQL(), Server: r.server.URL()}
+	r.connect(r.server.URL())
+	return r
+}
+
+// connect has the bot's account reach git at an address.
+func (r *rig) connect(server string) {
+	r.Helper()
+	addresses := transport.Addresses{API: r.server.API(), GraphQL: r.server.GraphQL(), Server: server}
+	r.front = server
 	r.token = transport.StaticToken(transport.ModeToken, redact.NewSecret(r.server.Token(robo)), addresses)
 	var err error
 	if r.client, err = ghsync.New(transport.Options{
 		APIURL: addresses.API, GraphQLURL: addresses.GraphQL, ServerURL: addresses.Server, Token: r.token, Pause: time.Millisecond,
 		Limits: transport.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond, ContentPerMinute: 1e6, ContentPerHour: 1e6},
 	}); err != nil {
-		t.Fatal(err)
+		r.Fatal(err)
 	}
-	return r
 }
 
 func (r *rig) now() time.Time {
@@ -92,7 +101,7 @@ func (r *rig) pass(d time.Duration) {
 
 // For and the methods after it are the Accounts of the bot.
 func (r *rig) For(context.Context, ghsync.Repo) (account.Account, error) {
-	return account.Account{Client: r.client, Token: r.token, Server: r.server.URL(), Name: robo}, nil
+	return account.Account{Client: r.client, Token: r.token, Server: r.front, Name: robo}, nil
 }
 
 func (r *rig) Sweep(context.Context, string) (*ghsync.Client, error) { return r.client, nil }
@@ -103,10 +112,21 @@ func (*rig) Quotas() map[int64]map[string]transport.Quota { return nil }
 
 func (*rig) Traffic() map[int64]transport.Traffic { return nil }
 
-// Lacks and Paused are the Machine of the bot, which has room for no session.
-func (*rig) Lacks(context.Context) []string { return []string{"room"} }
+// roomy is what a bot has that begins sessions.
+type roomy struct {
+	own string // the file of its configuration
+	log func(file string) (*slog.Logger, io.Closer, error)
+}
 
-func (*rig) Paused() bool { return true }
+// Lacks and Paused are the Machine of the bot.
+func (r *rig) Lacks(context.Context) []string {
+	if r.roomy != nil {
+		return nil
+	}
+	return []string{"room"}
+}
+
+func (r *rig) Paused() bool { return r.roomy == nil }
 
 // serve has a bot serve the repository once, until everything was read and judged, and every ticket has ended.
 func (r *rig) serve() {
@@ -119,10 +139,16 @@ func (r *rig) serve() {
 // serveUntil has a bot serve the repository until something is so.
 func (r *rig) serveUntil(is func() bool) {
 	r.Helper()
+	r.serveWith(r.bot(false), is)
+}
+
+// serveWith has that bot serve the repository until something is so.
+func (r *rig) serveWith(b *bot.Bot, is func() bool) {
+	r.Helper()
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- r.bot(false).Run(ctx) }()
+	go func() { ended <- b.Run(ctx) }()
 	for !is() {
 		select {
 		case err := <-ended:
@@ -139,8 +165,15 @@ func (r *rig) serveUntil(is func() bool) {
 func (r *rig) bot(once bool) *bot.Bot {
 	r.Helper()
 	home := r.TempDir()
+	own, slots := "", 1
+	sessionLog := func(string) (*slog.Logger, io.Closer, error) {
+		return slog.New(slog.DiscardHandler), io.NopCloser(nil), nil
+	}
+	if r.roomy != nil {
+		own, slots, sessionLog = r.roomy.own, 2, r.roomy.log
+	}
 	load := func(files fs.FS) (*config.Config, document.Problems) {
-		return config.Load(config.Sources{Project: files, Home: home})
+		return config.Load(config.Sources{UserFile: own, Project: files, Home: home})
 	}
 	c, problems := load(fstest.MapFS{})
 	if err := problems.Err(); err != nil {
@@ -148,12 +181,12 @@ func (r *rig) bot(once bool) *bot.Bot {
 	}
 	log := slog.New(slog.NewTextHandler(r.Output(), nil))
 	b, err := bot.New(bot.Options{
-		Config: c, ConfigOf: load, Accounts: r, Machine: r, Repos: []ghsync.Repo{octoWidgets}, Slots: 1, Once: once, Now: r.now, Log: log,
+		Config: c, ConfigOf: load, Accounts: r, Machine: r, Repos: []ghsync.Repo{octoWidgets}, Slots: slots, Once: once, Now: r.now, Log: log,
 		Host: host.Options{
 			Self: os.Args[0], StateHome: filepath.Join(home, "state"), RuntimeDir: filepath.Join(home, "run"), Home: home, Log: log, Now: r.now,
 			Redactor: redact.New(), Environ: func(string) (string, bool) { return "", false },
 		},
-		SessionLog: func(string) (*slog.Logger, io.Closer, error) { return log, io.NopCloser(nil), nil },
+		SessionLog: sessionLog,
 	})
 	if err != nil {
 		r.Fatal(err)

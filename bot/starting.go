@@ -45,7 +45,7 @@ func (w *waiting) starting(ctx context.Context) (over bool) {
 		w.repo.bot.queue.Again(entry{w}, "for this machine: "+w.repo.bot.Host.Redactor.Line(err))
 		return false
 	case d.Row == gate.RowMachine:
-		w.repo.bot.queue.Again(entry{w}, d.Reason)
+		w.repo.bot.queue.Again(entry{w}, d.Full())
 		return false
 	case d.Refused():
 		w.refused(ctx, d)

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
@@ -86,6 +87,14 @@ func (d Decision) String() string {
 		return d.Reason
 	}
 	return d.Reason + "; " + d.Remedy
+}
+
+// Full is what was found with its details, as a part of a sentence.
+func (d Decision) Full() string {
+	if len(d.Details) == 0 {
+		return d.Reason
+	}
+	return d.Reason + ": " + strings.Join(d.Details, "; ")
 }
 
 // Refused reports whether the request ends here.
