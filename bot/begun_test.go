@@ -90,19 +90,32 @@ func (r *begun) told(issue int, text string) bool {
 // not even let go of.
 func TestGitHub89APanicOfASessionIsItsOwn(t *testing.T) {
 	back := make(chan struct{})
+	release := sync.OnceFunc(func() { close(back) })
 	r := newBegun(t, func(issue string, n int) {
 		switch {
 		case issue == "1" && n == 1:
 			panic("a fault")
 		case issue == "1" && n == 2:
-			close(back)
+			release()
 		case issue == "2":
 			<-back
 		}
 	})
 	r.ask(2)
 	b := r.bot(false)
-	r.serveWith(b, func() bool { return r.taken("1") >= 2 && r.taken("2") >= 1 })
+	requeued := false
+	r.serveWith(b, func() bool {
+		begun := r.taken("1") >= 1 && r.taken("2") >= 1
+		if now := b.Report(); begun && now.Panics > 0 {
+			if requeued = now.Tickets > 0 || now.Taken != 2; requeued {
+				release()
+			}
+		}
+		return begun && r.taken("1") >= 2 || requeued
+	})
+	if requeued {
+		t.Error("a slot was given back")
+	}
 	if n := b.Report().Panics; n != 1 {
 		t.Errorf("%d panics are counted", n)
 	}

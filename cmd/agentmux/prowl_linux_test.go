@@ -240,6 +240,37 @@ func TestSecurity6NoSecretOfTheHostIsWithinAnAgentsReach(t *testing.T) {
 	r.hostsEnded()
 }
 
+// An agent of a bot finds no token, nor the secret of its webhooks: at work under one bot, and under the next.
+func TestSecurity6AnAgentOfTheBotFindsNoToken(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: heldPlaybook, unlabel: true, config: botConfig})
+	token, secret := r.github.Token(rigBot), strings.Repeat("s3cret-", 4)
+	r.setEnv("AGENTMUX_WEBHOOK_SECRET", secret)
+	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
+	look := func(when string) {
+		t.Helper()
+		var rep prowlReport
+		r.eventually("the search comes as far as the memory of an agent", func() bool {
+			rep = r.prowl(map[string]string{"the token": token, "the secret": secret})
+			return rep.Files > 0 && rep.Memory > 0
+		}, nil)
+		rep.holds(t, when)
+	}
+	address := freeAddress(t)
+	b := r.background(plain, "bot", "--webhook", address)
+	r.eventually("the coder is at work", func() bool { return r.coderAtWork(rigRepo) }, b.out.String)
+	look("the first bot")
+	if code := b.exit(syscall.SIGKILL); code != -1 {
+		t.Fatalf("exit %d", code)
+	}
+	b = r.background(plain, "bot", "--webhook", address)
+	r.eventually("the coder is adopted", func() bool { return r.served(rigRepo)[0].Running }, b.out.String)
+	look("the next bot")
+	if code := b.exit(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d\n%s", code, b.out.String())
+	}
+}
+
 // A git that has its helpers beside itself takes no other.
 func TestDoctorNamesTheMemoryOfGitWhereItIsOpen(t *testing.T) {
 	t.Parallel()
