@@ -22,3 +22,9 @@ func EndWith(out io.Writer, err error) (Result, error) {
 	result.ExitCode = code
 	return result, r.end(result)
 }
+
+// End ends a job with a result, and writes its log.
+func End(out io.Writer, result Result) error {
+	r := run{log: NewLog(out), shown: func(text string) string { return text }}
+	return r.end(result)
+}

@@ -29,13 +29,33 @@ func TestAnErrorIsOneAnnotation(t *testing.T) {
 			&exit.Error{Code: exit.NeedsHuman, Err: fmt.Errorf("serve: %w", stalled)}, job.OutcomeHandover,
 			"handover: serve: " + stalled.Error() + ": mend that; the next sweep starts a job for the request, and a run of the workflow does it now", false,
 		},
+		"notice of another host": {
+			&exit.Error{Code: exit.Locked, Err: errors.New("another host has it")}, job.OutcomeError, "error: another host has it", false,
+		},
 		"error": {errors.New("no space left on device"), job.OutcomeError, "error: no space left on device", true},
 	} {
 		var out bytes.Buffer
 		result, err := job.EndWith(&out, c.err)
+		kind, _, _ = strings.Cut(kind, " ")
 		if said := runlog.Annotations(out.String(), kind); len(said) != 1 || said["agentmux"] != c.want || result.Outcome != c.outcome || (err != nil) != c.fails {
 			t.Errorf("%s: said %q, result %+v, error %v\n%s", kind, said, result, err, out.String())
 		}
+	}
+}
+
+// Each path that needs a look is a warning, as many as the page of a run shows beside how it ended.
+func TestPathsThatNeedALookAreWarnings(t *testing.T) {
+	var out bytes.Buffer
+	result := job.Result{Outcome: "needs_human", ExitCode: exit.NeedsHuman}
+	for n := range 12 {
+		result.Held = append(result.Held, fmt.Sprintf("%d/Makefile\n::error::no", n))
+	}
+	if err := job.End(&out, result); err != nil {
+		t.Error(err)
+	}
+	heard := runlog.Commands(out.String())
+	if len(heard) != 10 || heard[0] != "::warning title=needs a look::0/Makefile%0A::error::no" || !strings.HasPrefix(heard[8], "::warning title=needs a look::8/Makefile") || !strings.HasPrefix(heard[9], "::notice ") {
+		t.Errorf("heard %q", heard)
 	}
 }
 
