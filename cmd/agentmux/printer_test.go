@@ -47,7 +47,7 @@ func TestSecurity21NoCommandSpeaksToTheTerminal(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	quoted := `"a\e]0;owned\ab\e[2Jc\x9b1me\u202ef\U000e0041h\u200bi\bj\rk\x7fl"`
-	r.write(filepath.Join(r.clone, ".agentmux", "config.yaml"), "version: 2\ngithub: {link_hosts: ["+quoted+"]}\nmesh: {"+quoted+": "+quoted+"}\n")
+	r.write(filepath.Join(r.clone, ".agentmux", "config.yaml"), "version: 2\ngithub: {link_hosts: ["+quoted+"]}\nmesh: {mesh: tdd, routing: {red: {complete: {green: "+quoted+"}}}}\n")
 	quick := r.expect(0, "workflows", "show", "quick").out
 	r.write(filepath.Join(r.clone, ".agentmux", "workflows", "own.yaml"),
 		strings.Replace(strings.Replace(quick, "name: quick", "name: own", 1), "description: ", "description: "+quoted+" # ", 1))

@@ -85,7 +85,7 @@ func unitArgv(ctx context.Context, f *site.Finder, o *Options, c *config.Config)
 		}
 		argv = append(argv, "--config", path)
 	}
-	p := &planning{wired: &wired{finder: f, flags: o}, config: c}
+	p := &planning{wired: &wired{finder: f, flags: o}, config: c, known: config.Partial{}.Knows}
 	repos := o.Repos
 	if len(o.Repos)+len(o.Orgs)+len(c.Bot.Repos)+len(c.Bot.Orgs) == 0 {
 		p.host()
