@@ -150,7 +150,7 @@ func (r *repository) reviews() recall.Reviews {
 }
 
 // hearLeft has what a person said to a resting session heard here, for which a host that is gone has claimed the issue. The
-// claim stays until that is done, so that a kill loses nothing; it is given back if nobody here will take it.
+// claim stays until that is done, so that a kill loses nothing; it is given back if no session here takes it.
 func (r *repository) hearLeft(ctx context.Context, left *orphan.Request) error {
 	said, h := left.Said, r.sessions.of(left.Seen.Issue)
 	here := h != nil && h.public() == left.Seen.Claim.Session

@@ -38,7 +38,7 @@ func (r *repository) found(c intake.Changes) {
 	if c.Whole || len(c.Pulls) > 0 { // the list of pull requests was read
 		for _, h := range r.sessions.all() {
 			s := h.state.Load()
-			if closed, ask := r.sessions.pulls.Unlisted(s, c.Whole, r.bot.Now()); closed {
+			if closed, ask := r.sessions.pulls.Unlisted(s, c.Whole, time.Duration(r.bot.Config.Followup.Days)*24*time.Hour, r.bot.Now()); closed {
 				r.left(s.Completion.PRNumber)
 			} else if ask {
 				r.pulls.Add(s.Completion.PRNumber, time.Time{})

@@ -106,7 +106,7 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 	}
 	r.shelf = ticket.Of(r.dir())
 	r.keeper = upkeep.New(upkeep.Options{
-		Project: r.dir(), Config: b.Config, Remover: r.host, Closed: r.sessions.pulls.IsClosed, Gone: r.sessions.forget, Now: b.Now, Log: r.log(),
+		Project: r.dir(), Config: b.Config, Remover: r.host, Closed: r.sessions.pulls.IsClosed, Gone: r.sessions.forget, Issue: b.Issue, Now: b.Now, Log: r.log(),
 		Claims: func(ctx context.Context) ([]claim.Seen, error) { return r.desk.Look(ctx) },
 		Checkpoints: func(ctx context.Context, held func(string) bool) ([]string, error) {
 			return host.RemoveCheckpoints(ctx, r.host, r.dir(), b.Config, held)

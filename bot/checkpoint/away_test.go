@@ -245,7 +245,7 @@ func (a *askedFor) Read(_ context.Context, path string, out any) error {
 }
 
 // A runner that is thrown away sees each checkpoint for the first time, and goes by the date of its commit: never where its session is
-// claimed or began not long ago, and a date that is not known or not yet come is none.
+// claimed or began not long ago, and an unknown or a future date does not count.
 func TestOldCheckpointsGoWhereNoNoteOfThemIs(t *testing.T) {
 	t.Parallel()
 	const old, young = "20261101-100000-issue-1-x-0123456789abcdef", "20261119-100000-issue-1-x-0123456789abcdef"

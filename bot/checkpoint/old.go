@@ -18,7 +18,7 @@ import (
 
 // sightsFile is beside the objects of a store: since when each checkpoint on the server is known to be
 // what it is now. A checkpoint is fetched for no other purpose than to continue its session, so its own
-// time is asked for, and only where there is no note: a runner that is thrown away has none.
+// time is asked for, and only for one that was not noted before, as on a runner that is thrown away.
 const sightsFile = "agentmux-checkpoints.json"
 
 // maxRemovals bounds the refs of one push, and maxAsked the requests for times of one look.

@@ -25,7 +25,7 @@ func Salvage(s Sources) (Partial, document.Problems) {
 	return p, l.problems
 }
 
-// Knows reports whether no problem is about one of the keys, their sections, or a key that nobody knows
+// Knows reports whether no problem is about one of the keys, their sections, or an unknown key
 // in one of these: that may be a misspelled one of them.
 func (p Partial) Knows(keys ...string) bool {
 	for _, key := range keys {

@@ -61,8 +61,9 @@ func (p *Pulls) Listed(number int) (pull ghsync.OpenPull, open bool) {
 }
 
 // Unlisted says what follows for the pull request of a session which the list of open ones does not have: it is closed, or
-// GitHub has to be asked. whole: the list has all that are open; but it may be older than a pull request that was just made.
-func (p *Pulls) Unlisted(s *orchestrator.State, whole bool, now time.Time) (closed, ask bool) {
+// GitHub has to be asked, for one that ended in the time in which it is followed. whole: the list has all that are open; but it
+// may be older than a pull request that was just made.
+func (p *Pulls) Unlisted(s *orchestrator.State, whole bool, followed time.Duration, now time.Time) (closed, ask bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	number := s.Completion.PRNumber
@@ -70,12 +71,16 @@ func (p *Pulls) Unlisted(s *orchestrator.State, whole bool, now time.Time) (clos
 	if number == 0 || open || p.left[number] || !s.Ended() {
 		return false, false
 	}
-	closed = whole && now.Sub(s.PhaseEnteredAt.Time) >= lagTime
+	age := now.Sub(s.PhaseEnteredAt.Time)
+	closed, ask = whole && age >= lagTime, age < followed
+	if closed || !ask {
+		return closed, false
+	}
 	if p.unsure == nil {
 		p.unsure = map[int]bool{}
 	}
-	p.unsure[number] = !closed
-	return closed, !closed
+	p.unsure[number] = true
+	return false, true
 }
 
 // Unsure reports whether GitHub has to be asked whether a pull request is open.

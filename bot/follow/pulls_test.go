@@ -21,6 +21,7 @@ func TestAPullRequestThatTheListDoesNotHave(t *testing.T) {
 		"the list has all":          {nil, true, true, false},
 		"the list has some":         {nil, false, false, true},
 		"it was made just now":      {func(_ *follow.Pulls, s *orchestrator.State) { s.PhaseEnteredAt.Time = noon.Add(-time.Minute) }, true, false, true},
+		"it is followed no more":    {func(_ *follow.Pulls, s *orchestrator.State) { s.PhaseEnteredAt.Time = noon.Add(-25 * time.Hour) }, false, false, false},
 		"the session is under way":  {func(_ *follow.Pulls, s *orchestrator.State) { s.Phase, s.Outcome = "implementing", "" }, true, false, false},
 		"without a pull request":    {func(_ *follow.Pulls, s *orchestrator.State) { s.Completion.PRNumber = 0 }, true, false, false},
 		"it was listed":             {func(p *follow.Pulls, _ *orchestrator.State) { p.Opened(ghsync.OpenPull{Number: number}) }, false, false, false},
@@ -38,7 +39,7 @@ func TestAPullRequestThatTheListDoesNotHave(t *testing.T) {
 			if p.Unsure(number) {
 				t.Error("unsure before a list was read")
 			}
-			closed, ask := p.Unlisted(s, c.whole, noon)
+			closed, ask := p.Unlisted(s, c.whole, 24*time.Hour, noon)
 			if closed != c.closed || ask != c.ask || p.Unsure(number) != c.ask {
 				t.Errorf("closed %t, ask %t, unsure %t", closed, ask, p.Unsure(number))
 			}

@@ -139,8 +139,8 @@ func TestLabelsInAnotherOrderAreNoNews(t *testing.T) {
 	})
 }
 
-// The first list of open pull requests says whether it has all of them, also if there are none: those of sessions that it does
-// not have were closed while nobody looked.
+// The first list of open pull requests says whether it has all of them, even if it is empty: those of sessions that it does
+// not have were closed while the bot was down.
 func TestTheFirstListSaysWhetherItIsWhole(t *testing.T) {
 	for name, c := range map[string]struct {
 		open  int

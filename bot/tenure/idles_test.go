@@ -9,7 +9,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
-// A session gives its slot to others while nobody of it can go on by itself.
+// A session gives its slot to others while none of its agents can work.
 func TestGitHub81ASessionIdlesWhileAllItsAgentsWait(t *testing.T) {
 	works := orchestrator.Agent{Launch: "coder-1"}
 	asks := orchestrator.Agent{Launch: "coder-2", Waiting: "question"}

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
@@ -39,13 +40,15 @@ type Remover interface {
 	Collect(ctx context.Context, project string, c *config.Config) error
 }
 
-// Options are what an upkeep needs; all are required.
+// Options are what an upkeep needs; all but Issue are required.
 type Options struct {
 	Closed func(pull int) bool // it was merged or closed, as far as is known
 	// Claims are those of the repository. Checkpoints removes old ones from the server, but for sessions
 	// that are held, and returns the names of the others.
 	Claims      func(context.Context) ([]claim.Seen, error)
 	Checkpoints func(ctx context.Context, held func(session string) bool) ([]string, error)
+	// Issue is that of a job, which may be about to continue one of its sessions: their checkpoints stay. 0: not of a job.
+	Issue int
 
 	Project string         // directory of the managed project
 	Config  *config.Config // of the machine; Session.Keep of 0 keeps everything
@@ -119,7 +122,7 @@ func (o Options) checkpoints(ctx context.Context) {
 		for _, seen := range claims {
 			held[seen.Claim.Session] = true
 		}
-		gone, err = o.Checkpoints(ctx, func(session string) bool { return held[session] })
+		gone, err = o.Checkpoints(ctx, func(name string) bool { return held[name] || o.serves(name) })
 	}
 	for _, session := range gone {
 		o.Log.Info("an old checkpoint is removed from the server", "session", session)
@@ -127,6 +130,11 @@ func (o Options) checkpoints(ctx context.Context) {
 	if err != nil && ctx.Err() == nil {
 		o.Log.Warn("old checkpoints are removed later", "err", err)
 	}
+}
+
+// serves reports whether a session, by its name on the server, is one of the issue of a job.
+func (o Options) serves(name string) bool {
+	return o.Issue != 0 && strings.HasPrefix(session.FeatureSlug(name), session.IssueSlug(o.Issue, "")+"-")
 }
 
 // Once removes what may go and returns the sessions that are gone. busy: one whose pull request is

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -201,6 +202,36 @@ func TestTheLookFollowsTheEndOfTheSession(t *testing.T) {
 		synctest.Wait()
 		if left := r.left(); !slices.Equal(left, []string{"merged"}) {
 			t.Errorf("vacated %q after its end", left)
+		}
+	})
+}
+
+// The job that an answer starts looks at old checkpoints while it judges the answer: that of its session stays.
+func TestAJobKeepsTheCheckpointsOfItsIssue(t *testing.T) {
+	project := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		o, kept := options(project, keep, &remover{}), map[string]bool{}
+		o.Issue = 12
+		o.Checkpoints = func(_ context.Context, held func(string) bool) ([]string, error) {
+			for _, name := range []string{
+				"20260102-030405-issue-12-fix-it-0123456789abcdef", "20260102-030405-issue-12-0123456789abcdef",
+				"20260102-030405-issue-123-fix-it-0123456789abcdef", "20260102-030405-fix-issue-12-0123456789abcdef",
+			} {
+				kept[name] = held(name)
+			}
+			return nil, nil
+		}
+		go upkeep.New(o).Run(ctx)
+		synctest.Wait()
+		for name, is := range kept {
+			if want := strings.HasPrefix(name, "20260102-030405-issue-12-"); is != want {
+				t.Errorf("%s: kept %t", name, is)
+			}
+		}
+		if len(kept) != 4 {
+			t.Errorf("asked for %v", kept)
 		}
 	})
 }

@@ -12,7 +12,7 @@ var gateReasons = map[orchestrator.GateReason]string{
 	orchestrator.GatePlanned:   "the planner has handed it in",
 	orchestrator.GatePassed:    "the review passed",
 	orchestrator.GateExhausted: "the last review failed and no fix round is left",
-	orchestrator.GateNothing:   "the work changed nothing; approve ends the session as it stands",
+	orchestrator.GateNothing:   "the work changed nothing; approve ends the session as it is",
 	orchestrator.GateBlocked:   "the output gate found what should not leave the machine; approve lets it pass, but for known secrets",
 }
 

@@ -91,7 +91,7 @@ func ParseRouting(file string, data []byte, mesh string, agents []string) (*Rout
 }
 
 // RoutingOf reads the table that a document has at a path, as ParseRouting does that of a file. An empty map
-// is no table, and an empty mesh any.
+// returns nil. An empty mesh allows the table of any.
 func RoutingOf(n *document.Node, path, mesh string, agents []string) (*Routing, document.Problems) {
 	if n == nil || n.Kind == document.Null || n.Kind == document.Map && len(n.Fields) == 0 {
 		return nil, nil
