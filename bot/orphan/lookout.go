@@ -152,6 +152,17 @@ func (l *Lookout) Serves(issue int) string {
 // that one. A request whose claim is not there any more was served by its host or by one that took it. The error is
 // as that of [claim.Desk.Take].
 func (l *Lookout) Take(ctx context.Context, want claim.Want, left *Request) (claim.Held, error) {
+	held, err := l.take(ctx, want, left)
+	if err == nil {
+		// The last reading still shows it as that of the other host.
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.claims = slices.DeleteFunc(slices.Clone(l.claims), func(s claim.Seen) bool { return s.Issue == want.Issue })
+	}
+	return held, err
+}
+
+func (l *Lookout) take(ctx context.Context, want claim.Want, left *Request) (claim.Held, error) {
 	held, err := l.takeKept(ctx, want)
 	if held != nil || err != nil {
 		return held, err

@@ -47,6 +47,24 @@ func TestABotTakesASessionThatHasACheckpoint(t *testing.T) {
 	}
 }
 
+// The host it was taken from does not have the issue any more, though the claims were read a moment before.
+func TestAnIssueThatWasTakenIsOfNoOtherHost(t *testing.T) {
+	w := newWorld(t)
+	w.take(w.desk("a_7_1"), 12, claim.Running)
+	l, _, _, _ := keeping(w, true)
+	_, left, err := l.Holder(t.Context(), 12)
+	if left == nil || err != nil {
+		t.Fatalf("left %+v, %v", left, err)
+	}
+	was := left.Seen.Claim
+	if _, err := l.Take(t.Context(), claim.Want{Issue: 12, Session: was.Session, Trigger: was.Trigger, State: claim.Running}, left); err != nil {
+		t.Fatal(err)
+	}
+	if host, left, err := l.Holder(t.Context(), 12); host != "" || left != nil || err != nil || l.Serves(12) != "" {
+		t.Errorf("of %q, left %+v, it serves %q, %v", host, left, l.Serves(12), err)
+	}
+}
+
 // A session that a host took from another, and that waits in its queue, stays that session when it is taken once more:
 // it is continued from its checkpoint, and its comment is looked for from when that host claimed it.
 func TestASavedSessionInTheQueueOfAHostStaysThatSession(t *testing.T) {
@@ -82,7 +100,7 @@ func keeping(w *world, saved bool) (l *orphan.Lookout, own *claim.Remote, host c
 	own, found = w.desk(host), new([]int)
 	return orphan.New(orphan.Options{
 		Desk: own, Own: host, Now: w.now, Found: func(issue int) { *found = append(*found, issue) }, Room: func(context.Context) bool { return true },
-		Log:   slog.New(slog.NewTextHandler(problems{w.t}, nil)),
+		Log:   slog.New(slog.NewTextHandler(problems{w.t}, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Saved: func(context.Context, string) (bool, error) { return saved, nil },
 	}), own, host, found
 }
