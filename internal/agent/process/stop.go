@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -33,7 +34,7 @@ func Stop(ctx context.Context, p Process, mark string) error {
 		alive, left := p.alive(), []Process(nil)
 		next.Reset(soon)
 		if !alive || signal == syscall.SIGKILL {
-			left = marked(mark)
+			left = dying(marked(mark), told)
 			next.Reset(later)
 			if !alive && len(left) == 0 {
 				return nil
@@ -57,6 +58,17 @@ func Stop(ctx context.Context, p Process, mark string) error {
 	}
 }
 
+// dying adds to the processes that were found those that were told to end and still run: one that is about to end has no
+// environment any more to be found by.
+func dying(found []Process, told map[Process]bool) []Process {
+	for p := range told {
+		if p.alive() && !slices.Contains(found, p) {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
 // Count returns how many processes of the launches below launches run; see StopAll.
 func Count(launches string) int { return len(launched(filepath.Clean(launches))) }
 
@@ -73,7 +85,7 @@ func StopAll(ctx context.Context, launches string) (int, error) {
 	defer tick.Stop()
 	signal, told := syscall.SIGTERM, map[Process]bool{}
 	for {
-		left := launched(filepath.Clean(launches))
+		left := dying(launched(filepath.Clean(launches)), told)
 		if len(left) == 0 {
 			return len(told), nil
 		}
