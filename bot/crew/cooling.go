@@ -55,7 +55,8 @@ func (r *sandbox) Cooling(providers agent.Providers, names []string, interactive
 type services struct{ *Crew }
 
 // mayStart returns when the provider of a launch is not known to refuse more: it would refuse this one,
-// too. It fails with engine.Cooling unless the session says already until when its agent waits.
+// too. It fails with engine.Cooling unless the session says already until when its agent waits. One that has
+// waited is not let in while its session is paused.
 func (r services) mayStart(ctx context.Context, a orchestrator.Args, s *orchestrator.State) error {
 	r.noteSubmitted(s)
 	p, known := r.providers[r.choose(a).Provider], s.Agents[orchestrator.KeyOf(a.Role, a.Task)]
@@ -63,10 +64,10 @@ func (r services) mayStart(ctx context.Context, a orchestrator.Args, s *orchestr
 	defer look.Stop()
 	for {
 		c, ok := r.cooling(p, s.Interactive)
-		if !ok {
+		if !ok && !(known.Limited && r.state().Paused) {
 			return nil
 		}
-		if !known.Limited || !known.Until.Equal(orchestrator.At(c.Until).Time) {
+		if told := known.Limited && known.Until.Equal(orchestrator.At(c.Until).Time); ok && !told {
 			return engine.Cooling(fmt.Errorf("start %s: %s", a.Launch, c), c.Until)
 		}
 		select {

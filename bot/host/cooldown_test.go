@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/agent/cooldown"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -81,4 +82,43 @@ func TestProtocolP21ACoolDownHoldsForEveryHost(t *testing.T) {
 			t.Errorf("the planner was started at %v, the provider refused until %s", times, until)
 		}
 	}
+}
+
+// A start that waits for its provider does not begin while a person has paused the session.
+func TestAPausedSessionStaysPausedWhenItsProviderTakesMore(t *testing.T) {
+	t.Parallel()
+	paused, other := newRig(t, ""), newRig(t, "")
+	other.host.StateHome = paused.host.StateHome
+	cool, login := cooldown.In(paused.host.StateHome), cooldown.Login{Provider: "script", Account: agent.Provider{}.Account(agent.EnvSpec{})}
+	refused := time.Now().Add(-time.Minute)
+	if err := cool.Note(login, cooldown.Refusal{Cause: "limit", At: refused, Until: refused.Add(time.Hour)}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	begin := func(r *rig) (dir string, end func(error) (*orchestrator.State, error)) {
+		r.script(simple())
+		dir = r.prepare(quick)
+		end = r.background(host.RunSpec{Dir: dir})
+		r.eventually("its agent waits", func() bool { return r.state(dir).Agents["planner"].Limited })
+		return dir, end
+	}
+	dir, end := begin(paused)
+	_, endOther := begin(other)
+	paused.command(dir, "1", "pause", orchestrator.CommandArgs{})
+	paused.eventually("it is paused", func() bool { return paused.state(dir).Paused })
+	if err := cool.Answered(login, "another", time.Now(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := endOther(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if s := paused.state(dir); len(started(t, dir, "planner")) != 0 || !s.Paused {
+		t.Errorf("it was started in a pause: %+v", s.Agents["planner"])
+	}
+	paused.command(dir, "2", "resume", orchestrator.CommandArgs{})
+	if s, err = end(nil); err != nil {
+		t.Fatal(err)
+	}
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
 }
