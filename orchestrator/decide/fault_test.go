@@ -88,6 +88,20 @@ func TestProtocolP21AnAgentInItsPaneContinues(t *testing.T) {
 	}
 }
 
+// One that is not started again for such a fault is told to go on, which counts against it no more than the limit.
+func TestProtocolP21ASummaryIsWaitedFor(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	m.toReview("serial", 1)
+	m.pass("reviewer_logic")
+	launch := m.s.Agents["reviewer_logic"].Launch
+	for i := range 3 {
+		m.report("reviewer_logic", orchestrator.AgentReport{RateLimited: true, Fault: orchestrator.ServiceLimit, TurnEnded: fmt.Sprint("limit ", i)})
+	}
+	if !m.s.AwaitingSummary || launch == "" || m.s.Agents["reviewer_logic"].Launch != launch || len(m.s.Messages) == 0 {
+		t.Errorf("agent %+v, messages %+v", m.s.Agents["reviewer_logic"], m.s.Messages)
+	}
+}
+
 func TestARefusedLoginParksAtOnce(t *testing.T) {
 	m := newSim(t, "quick", nil)
 	m.ends("planner", orchestrator.ServiceLogin)

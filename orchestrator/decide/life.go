@@ -44,7 +44,10 @@ func (r *reducer) agentLive(rep *orchestrator.AgentReport) {
 // has mail continues with that first.
 func (r *reducer) turnEnded(rep *orchestrator.AgentReport) {
 	rule := "turn/" + string(rep.Launch)
-	if rep.RateLimited && !r.crew.waits(rep) && !r.mail.HasMail(rep.Key) && r.stoppedByService(rep) {
+	if rep.RateLimited { // its provider may take more now
+		if !r.crew.waits(rep) && !r.s.Interactive && !r.mail.HasMail(rep.Key) && !r.stoppedByService(rep) {
+			r.mail.Remind(rep.Key)
+		}
 		return
 	}
 	if !r.crew.waits(rep) && r.team.atWork() && !r.mail.HasMail(rep.Key) {
