@@ -36,7 +36,7 @@ type row struct {
 var table = []row{
 	{15, "cmd/agentmux", "*"}, // wires everything but the packages of tests
 	{13, "cmd/internal/daemon", "internal/footprint bot bot/account bot/admission bot/claim bot/config bot/host bot/intake bot/metrics bot/report bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/sight ghsync/transport" +
-		" internal/document internal/durable internal/redact orchestrator/session workflows"}, // wires the bot with what the commands find; says what is missing as doctor does
+		" internal/agent/cooldown internal/document internal/durable internal/redact orchestrator/session workflows"}, // wires the bot with what the commands find; says what is missing as doctor does
 	{14, "cmd/internal/job", "bot/account bot/claim bot/config bot/ear bot/host bot/orphan bot/project bot/report bot/request bot/tenure cmd/internal/console cmd/internal/daemon cmd/internal/doctor cmd/internal/exit cmd/internal/show cmd/internal/site" +
 		" ghsync ghsync/dispatch ghsync/markdown internal/agent/signal internal/durable internal/sanitize orchestrator orchestrator/engine orchestrator/session orchestrator/story orchestrator/watch workflows"}, // a job is the bot of one issue: it adds what the runner gives and hears; doctor is told the same; its sweep starts a job for what a job takes
 	{9, "bot/metrics", "bot/intake bot/report"},                  // values become metrics: it knows no bot
@@ -94,7 +94,7 @@ var table = []row{
 		" orchestrator/session orchestrator/session/register orchestrator/watch orchestrator workflows workflows/prompt internal/agent internal/agent/process internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/redact bot/roster workflows/agents workflows/message" +
 		" internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
 	{8, "bot/crew", "bot/transcript bot/project bot/place bot/config tmux orchestrator/duty orchestrator/engine orchestrator/post orchestrator/session orchestrator/story orchestrator/toolset orchestrator" +
-		" workflows workflows/agents workflows/artifact workflows/prompt internal/agent internal/agent/process internal/agent/signal internal/command internal/crash internal/redact"}, // no git: what it needs of the work it declares
+		" workflows workflows/agents workflows/artifact workflows/prompt internal/agent internal/agent/cooldown internal/agent/process internal/agent/signal internal/command internal/crash internal/redact"}, // no git: what it needs of the work it declares
 	{8, "bot/work", "bot/checkpoint bot/guarded bot/lineage bot/material bot/project bot/spares bot/place bot/config ghsync ghsync/pulltext ghsync/transport ghsync/markdown orchestrator/decide orchestrator/duty orchestrator/engine orchestrator/session orchestrator/session/register" +
 		" orchestrator workflows workflows/agents workflows/artifact internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/outgate internal/crash internal/redact"}, // no panes, no programs of agents
 	{8, "bot/roster", "bot/project internal/document internal/durable internal/gitrepo internal/gitrepo/clone internal/gitrepo/workspace orchestrator/duty orchestrator/session orchestrator/session/register orchestrator/team orchestrator workflows/agents workflows/message"}, // what only a run of an agents file has: the host, which runs every session, calls it
@@ -156,6 +156,7 @@ var table = []row{
 	{2, "internal/agent", "internal/agent/process internal/agent/settings internal/agent/signal internal/document internal/durable internal/shield internal/command"},
 	{1, "internal/agent/settings", "internal/durable"}, // the documents of the programs, in their forms
 	{1, "internal/agent/signal", "internal/durable"},   // what programs say of themselves, and one file
+	{1, "internal/agent/cooldown", "internal/durable"}, // files and times alone: it knows no provider
 	{1, "internal/agent/process", "internal/shield"},   // finds launches by what their processes carry, and knows no file of theirs
 	{2, "internal/gitrepo/clone", "internal/gitrepo internal/gitrepo/git internal/crash"},
 	{2, "internal/gitrepo/remote", "internal/gitrepo internal/gitrepo/git internal/shield"},                                                  // has git hold the password where no other process looks

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/agent/cooldown"
 )
 
 // errHere ends a session of these tests, which are about how it begins, before it starts an agent.
@@ -141,6 +143,37 @@ func TestGitHub80ARequestWaitsForTheProgramOfItsAgents(t *testing.T) {
 		return r.taken("1") > 0
 	})
 	if !there {
+		t.Error("it began before it said what it waits for")
+	}
+}
+
+// A request whose provider refuses more on this machine waits for it, says until when, and begins by itself once
+// another session was answered.
+func TestGitHub80ARequestWaitsForItsProvider(t *testing.T) {
+	r := newBegun(t, func(string, int) {})
+	r.ask(1)
+	b := r.bot(false)
+	cool, login := cooldown.In(r.state), cooldown.Login{Provider: "mine", Account: agent.Provider{Name: "mine"}.Account(agent.EnvSpec{})}
+	refused := r.now()
+	until := refused.Add(3 * time.Hour)
+	if err := cool.Note(login, cooldown.Refusal{Cause: "limit", At: refused, Until: until}, refused); err != nil {
+		t.Fatal(err)
+	}
+	waited := false
+	r.serveWith(b, func() bool {
+		if !waited && r.told(1, "mine refuses more until about "+until.UTC().Format("15:04 UTC")) && slices.Contains(r.repo.Issue(1).Labels, "agentmux:queued") {
+			if r.taken("1") != 0 {
+				t.Error("it began although its provider refuses more")
+			}
+			r.pass(2 * time.Minute)
+			if err := cool.Answered(login, "another", r.now(), r.now()); err != nil {
+				t.Error(err)
+			}
+			waited = true
+		}
+		return r.taken("1") > 0
+	})
+	if !waited {
 		t.Error("it began before it said what it waits for")
 	}
 }

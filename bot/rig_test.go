@@ -51,6 +51,7 @@ type rig struct {
 	token  transport.TokenSource
 	roomy  *roomy
 	front  string // where its git finds the server
+	state  string // the state home of the bot that was made last
 
 	mu    sync.Mutex
 	ahead time.Duration // of the clock of the server
@@ -165,6 +166,7 @@ func (r *rig) serveWith(b *bot.Bot, is func() bool) {
 func (r *rig) bot(once bool) *bot.Bot {
 	r.Helper()
 	home := r.TempDir()
+	r.state = filepath.Join(home, "state")
 	own, slots := "", 1
 	sessionLog := func(string) (*slog.Logger, io.Closer, error) {
 		return slog.New(slog.DiscardHandler), io.NopCloser(nil), nil
@@ -183,7 +185,7 @@ func (r *rig) bot(once bool) *bot.Bot {
 	b, err := bot.New(bot.Options{
 		Config: c, ConfigOf: load, Accounts: r, Machine: r, Repos: []ghsync.Repo{octoWidgets}, Slots: slots, Once: once, Now: r.now, Log: log,
 		Host: host.Options{
-			Self: os.Args[0], StateHome: filepath.Join(home, "state"), RuntimeDir: filepath.Join(home, "run"), Home: home, Log: log, Now: r.now,
+			Self: os.Args[0], StateHome: r.state, RuntimeDir: filepath.Join(home, "run"), Home: home, Log: log, Now: r.now,
 			Redactor: redact.New(), Environ: func(string) (string, bool) { return "", false },
 		},
 		SessionLog: sessionLog,

@@ -84,24 +84,23 @@ type Moved struct {
 
 // Line is one line of tool_events.jsonl or commands.jsonl as the reader found it.
 type Line struct {
-	File    string          `json:"file"` // base name
-	Cursor  Cursor          `json:"cursor"`
-	Tool    string          `json:"tool,omitempty"`
-	ID      string          `json:"id,omitempty"`   // sha:<hash>, with :<n> behind n equal lines, for a line without one
-	Same    string          `json:"same,omitempty"` // sha:<hash> of a line without an id
-	Role    string          `json:"role,omitempty"`
-	Task    string          `json:"task,omitempty"`
-	Launch  Launch          `json:"launch,omitempty"`
-	Session string          `json:"session,omitempty"`
-	Visit   *int            `json:"visit,omitempty"` // nil in a classic line
-	At      Time            `json:"at"`              // its timestamp, in seconds; unset where it has none
-	Payload json.RawMessage `json:"payload,omitempty"`
-
-	Corrupt  string    `json:"corrupt,omitempty"` // why it is not a line
-	Excerpt  string    `json:"excerpt,omitempty"` // its text: it is cut when no secret is left in it
-	Rewound  *Rewind   `json:"rewound,omitempty"` // the file was replaced or cut
-	Artifact *Artifact `json:"artifact,omitempty"`
-	Snapshot *Snapshot `json:"snapshot,omitempty"` // of the work it hands in; nil if it hands in none
+	File     string          `json:"file"` // base name
+	Cursor   Cursor          `json:"cursor"`
+	Tool     string          `json:"tool,omitempty"`
+	ID       string          `json:"id,omitempty"`   // sha:<hash>, with :<n> behind n equal lines, for a line without one
+	Same     string          `json:"same,omitempty"` // sha:<hash> of a line without an id
+	Role     string          `json:"role,omitempty"`
+	Task     string          `json:"task,omitempty"`
+	Launch   Launch          `json:"launch,omitempty"`
+	Session  string          `json:"session,omitempty"`
+	Visit    *int            `json:"visit,omitempty"` // nil in a classic line
+	At       Time            `json:"at"`              // its timestamp, in seconds; unset where it has none
+	Payload  json.RawMessage `json:"payload,omitempty"`
+	Corrupt  string          `json:"corrupt,omitempty"` // why it is not a line
+	Excerpt  string          `json:"excerpt,omitempty"` // its text: it is cut when no secret is left in it
+	Rewound  *Rewind         `json:"rewound,omitempty"` // the file was replaced or cut
+	Artifact *Artifact       `json:"artifact,omitempty"`
+	Snapshot *Snapshot       `json:"snapshot,omitempty"` // of the work it hands in; nil if it hands in none
 	// Artifacts belong to the calls that Attribute finds, where these are several.
 	Artifacts []*Artifact `json:"artifacts,omitempty"`
 	Signal    string      `json:"signal,omitempty"` // the host was told to end; no line at all
@@ -196,28 +195,28 @@ const (
 
 // AgentReport is the condition of a launch at one look.
 type AgentReport struct {
-	Key         AgentKey `json:"key"`
-	Launch      Launch   `json:"launch"`
-	Condition   string   `json:"condition"`
-	ExitCode    *int     `json:"exit_code,omitempty"`
-	Signal      string   `json:"signal,omitempty"`
-	Silence     Duration `json:"silence,omitempty"`
-	TurnEnded   string   `json:"turn_ended,omitempty"` // evidence of the turn end, empty while working
-	Dialog      string   `json:"dialog,omitempty"`     // an unknown dialog on the screen
-	RateLimited bool     `json:"rate_limited,omitempty"`
-	ServerLost  bool     `json:"server_lost,omitempty"` // the tmux server ended, not the agent
-	Tail        string   `json:"tail,omitempty"`
-	CLISession  string   `json:"cli_session,omitempty"`
-
-	Fault ServiceFault `json:"fault,omitempty"` // what ended it, as its last words say
+	Key         AgentKey     `json:"key"`
+	Launch      Launch       `json:"launch"`
+	Condition   string       `json:"condition"`
+	ExitCode    *int         `json:"exit_code,omitempty"`
+	Signal      string       `json:"signal,omitempty"`
+	Silence     Duration     `json:"silence,omitempty"`
+	TurnEnded   string       `json:"turn_ended,omitempty"` // evidence of the turn end, empty while working
+	Dialog      string       `json:"dialog,omitempty"`     // an unknown dialog on the screen
+	RateLimited bool         `json:"rate_limited,omitempty"`
+	ServerLost  bool         `json:"server_lost,omitempty"` // the tmux server ended, not the agent
+	Tail        string       `json:"tail,omitempty"`
+	CLISession  string       `json:"cli_session,omitempty"`
+	Fault       ServiceFault `json:"fault,omitempty"` // what ended it, as its last words say
 }
 
 // Classes of failed tries.
 const (
-	FailLocal  = "local"  // again after 1, 2, 4, 8 s
-	FailRemote = "remote" // again with backoff until limits.remote
-	FailAway   = "away"   // as remote, for as long as it takes: limits.remote does not count
-	FailNever  = "never"  // not again
+	FailLocal   = "local"   // again after 1, 2, 4, 8 s
+	FailRemote  = "remote"  // again with backoff until limits.remote
+	FailAway    = "away"    // as remote, for as long as it takes: limits.remote does not count
+	FailNever   = "never"   // not again
+	FailCooling = "cooling" // a provider refuses more: again when it may not; neither a try nor a limit counts
 )
 
 // Outcome is the end of one try of an effect.
@@ -227,6 +226,7 @@ type Outcome struct {
 	Error  string   `json:"error,omitempty"`
 	Class  string   `json:"class,omitempty"`
 	Wait   Duration `json:"wait,omitempty"` // the other side asked for this pause
+	Until  Time     `json:"until,omitzero"` // of FailCooling: when the provider may take more
 }
 
 // Payload is the union of what tools and commands carry.

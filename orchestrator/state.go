@@ -270,6 +270,7 @@ type Agent struct {
 	Waiting    Optional `json:"waiting"`           // question, research or ask while it waits
 	Owner      string   `json:"owner,omitempty"`   // researchers: the role that asked
 	Limited    bool     `json:"limited,omitempty"` // the provider lets it wait
+	Until      Time     `json:"until,omitzero"`    // while Limited: when it is started, if that is known
 	Home       string   `json:"home,omitempty"`    // which of the key's homes it has; empty = the first
 	Heard      Time     `json:"heard"`             // silence before this moment does not count
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/agent/cooldown"
 	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
@@ -39,6 +40,7 @@ const (
 // Observe reports every launch of the state, with one question to tmux. A launch that is being
 // started or stopped is not reported.
 func (r *Crew) Observe(ctx context.Context, s *orchestrator.State) (engine.Look, error) {
+	services{r}.noteSubmitted(s)
 	expected := expectedLaunches(s)
 	if len(expected) == 0 {
 		return engine.Look{}, nil
@@ -177,7 +179,8 @@ func (r *observer) report(ctx context.Context, key orchestrator.AgentKey, launch
 		}
 		out.Condition, out.ExitCode, out.Signal = orchestrator.AgentDead, exit.Code, exit.Signal
 		out.Tail = cmp.Or(r.Redactor.Redact(exit.Error), r.tail(ctx, pane, found))
-		r.nameFault(out, status)
+		words := r.nameFault(out, status)
+		services{r.Crew}.note(out, status, cooldown.Refusal{At: exit.EndedAt}, words)
 		return out
 	}
 	switch {
@@ -185,6 +188,8 @@ func (r *observer) report(ctx context.Context, key orchestrator.AgentKey, launch
 		return r.reportDead(ctx, out, pane)
 	case found:
 		r.reportLive(ctx, out, pane, status)
+		services{r.Crew}.note(out, status, cooldown.Refusal{At: status.Since}, status.Failure)
+		r.wakeLimited(out, status)
 		return out
 	}
 	return r.panes.reportMissing(out)
@@ -195,15 +200,17 @@ func (r *observer) report(ctx context.Context, key orchestrator.AgentKey, launch
 const faultLines = 8
 
 // nameFault sets the fault that a program's last words name. Some programs end without an error
-// after a refusal that they show as an answer.
-func (r *observer) nameFault(out *orchestrator.AgentReport, status signal.Status) {
+// after a refusal that they show as an answer. It returns the words.
+func (r *observer) nameFault(out *orchestrator.AgentReport, status signal.Status) string {
 	if out.ExitCode == nil {
-		return
+		return ""
 	}
 	lines := strings.Split(out.Tail, "\n")
 	lines = lines[max(0, len(lines)-faultLines):]
 	// A pane breaks long lines.
-	out.Fault = r.fault(out.Launch, strings.Join(lines, "\n")+"\n"+strings.Join(lines, "")+"\n"+status.Failure)
+	words := strings.Join(lines, "\n") + "\n" + strings.Join(lines, "") + "\n" + status.Failure
+	out.Fault = r.fault(out.Launch, words)
+	return words
 }
 
 // fault returns the fault that the words of a launch's program name.

@@ -38,6 +38,11 @@ func (r *Crew) StartAgent(ctx context.Context, e orchestrator.Effect, s *orchest
 	if (ended || found) && !waiting {
 		return r.adopt(ctx, a, dir, pane, found)
 	}
+	if !waiting {
+		if err := (services{r}).mayStart(ctx, a, s); err != nil {
+			return orchestrator.Result{}, err
+		}
+	}
 	sum, err := r.EnsurePrompt(ctx, a, s)
 	if err != nil {
 		return orchestrator.Result{}, err

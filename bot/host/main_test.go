@@ -96,6 +96,7 @@ type scenario struct {
 	Scrawl  bool                // reviewers list and change their workspace
 	Listen  map[string]bool     // agent key -> end the turn first, go on when a line is typed
 	Limited map[string]bool     // agent key -> Listen, with a turn that the provider ended
+	Details map[string]string   // agent key -> what the provider adds to its refusal of a Limited turn
 	Broken  map[string]bool     // agent key -> Listen, with a turn that ends by an error and without a word to us
 	Refused map[string]bool     // agent key -> Listen, with a turn whose login the provider refused
 	Says    map[string]string   // agent key -> the last words of its first launches, which exit 1 without submitting
@@ -239,7 +240,7 @@ func (p *player) listen() int {
 	switch {
 	case p.what.Limited[p.key()]:
 		sender = "core/core"
-		say("StopFailure", `{"error": "rate_limit"}`)
+		say("StopFailure", `{"error": "rate_limit", "error_details": "`+p.what.Details[p.key()]+`"}`)
 	case p.what.Refused[p.key()]:
 		say("StopFailure", `{"error": "authentication_failed"}`)
 	case p.what.Broken[p.key()]:

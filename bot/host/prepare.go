@@ -15,7 +15,6 @@ import (
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/bot/roster"
 	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/gitrepo/clone"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -94,6 +93,9 @@ func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session,
 		return nil, fmt.Errorf("%s: %w", name, ErrProductManager)
 	}
 	if err := h.Preflight(spec.Config, def, spec.Interactive); err != nil {
+		return nil, err
+	}
+	if err := h.admit(spec, def); err != nil {
 		return nil, err
 	}
 	files, blobs, err := material.Keep(spec.snapshots())
@@ -241,6 +243,7 @@ func (h *Host) Preflight(c *config.Config, def *workflows.Definition, interactiv
 	if err != nil {
 		return err
 	}
+	box := crew.NewSandbox(h.crewOptions(), c)
 	var found []string
 	seen := map[string]bool{}
 	for _, name := range providersOf(c, def) {
@@ -253,9 +256,9 @@ func (h *Host) Preflight(c *config.Config, def *workflows.Definition, interactiv
 			found = append(found, fmt.Sprintf("provider %s is not configured", name))
 			continue
 		}
-		found = append(found, h.preflight(c, p, interactive)...)
+		found = append(found, box.Lacks(p, interactive)...)
 	}
-	found = append(found, crew.NewSandbox(h.crewOptions(), c).Problems()...)
+	found = append(found, box.Problems()...)
 	if len(found) > 0 {
 		return &PreflightError{Problems: found}
 	}
@@ -267,28 +270,20 @@ func (h *Host) Unsandboxed(c *config.Config) bool {
 	return crew.NewSandbox(h.crewOptions(), c).Level() == crew.LevelNone
 }
 
-func (h *Host) preflight(c *config.Config, p agent.Provider, interactive bool) []string {
-	var found []string
-	box := crew.NewSandbox(h.crewOptions(), c)
-	env := agent.EnvSpec{Path: box.AgentPath(), Home: h.StateHome, Logins: box.Logins(), Lookup: h.Environ}
-	if interactive && c.Sandbox.Home != "private" {
-		env.RealHome = h.Home
+// admit fails for a ticket none of whose agents could start, because all providers refuse more for now: it
+// waits in the queue. What a person begins waits for them by itself.
+func (h *Host) admit(spec PrepareSpec, def *workflows.Definition) error {
+	if spec.Identity == "" {
+		return nil
 	}
-	if _, err := p.Program(h.Self, env.Path); err != nil {
-		return []string{fmt.Sprintf("%s: its program %s is not in PATH; install it, or choose another provider (agentmux providers list)", p.Name, p.Command)}
-	}
-	login, _, err := p.Login(env)
+	providers, err := Providers(spec.Config)
 	if err != nil {
-		found = append(found, err.Error())
+		return err
 	}
-	// A headless agent has no terminal at which it could ask, even in an interactive session.
-	// An agent that uses the person's own login has a terminal.
-	asks := interactive && (c.Agents.Transport != string(agent.Headless) || login == agent.LoginShared)
-	if !asks && p.SkipsPermissions && !box.MayActFreely() {
-		found = append(found, fmt.Sprintf("%s would act without asking for permission: add \"sandbox: {unsafe_flags: true}\" "+
-			"to your own configuration to allow that in unattended runs on this machine", p.Name))
+	if cooling := crew.NewSandbox(h.crewOptions(), spec.Config).Cooling(providers, providersOf(spec.Config, def), spec.Interactive); cooling != nil {
+		return &PreflightError{Problems: cooling}
 	}
-	return found
+	return nil
 }
 
 // providersOf lists the providers that a run may start.

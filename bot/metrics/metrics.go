@@ -39,6 +39,7 @@ var (
 	eventAge   = describe("queue_oldest_seconds", "How long the oldest request has waited for a slot.")
 	paused     = describe("paused", "1 while a person keeps new sessions from beginning.")
 	lacking    = describe("machine_lacks", "How many things this machine lacks for another session.")
+	cooling    = describe("cooldown_seconds", "How long the service of a provider will refuse more, by provider; the longest of its logins.", "provider")
 	sessions   = describe("sessions", "Sessions that are under way, by what they do.", "state")
 	pending    = describe("effects_pending", "Effects of sessions that were not carried out yet.")
 	refusing   = describe("effects_oldest_seconds", "How long the oldest of them has failed.")
@@ -66,7 +67,7 @@ var (
 // Describe names all metrics.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		slots, workers, queued, eventAge, paused, lacking, sessions, pending, claims, beats, commands, accepted, refused, followed, panics, readings, hooks, failing,
+		slots, workers, queued, eventAge, paused, lacking, cooling, sessions, pending, claims, beats, commands, accepted, refused, followed, panics, readings, hooks, failing,
 		polled, interval, refusing, phases, quotaLimit, quotaLeft, requests, waited, absent, deliveries,
 	} {
 		ch <- d
@@ -91,6 +92,9 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	gauge(eventAge, r.Oldest.Seconds())
 	gauge(paused, oneIf(r.Paused))
 	gauge(lacking, float64(len(r.Lacks)))
+	for provider, left := range r.Cooling {
+		gauge(cooling, left.Seconds(), provider)
+	}
 	gauge(pending, float64(r.Pending))
 	gauge(refusing, r.Refusing.Seconds())
 	for phase, s := range r.Phases {

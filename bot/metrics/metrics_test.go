@@ -17,6 +17,7 @@ import (
 // What lasts and what waits is told with its number and its sum.
 func TestTimesAreTold(t *testing.T) {
 	r := report.Report{
+		Cooling: map[string]time.Duration{"claude": 90 * time.Minute},
 		Pending: 3, Refusing: 90 * time.Second,
 		Traffic: map[int64]transport.Traffic{7: {Waited: 1500 * time.Millisecond, Requests: map[transport.Sent]int{{Class: "read", Outcome: "3xx"}: 4}}},
 		Phases:  map[string]report.Span{"planning": report.Span{}.With(time.Minute).With(30 * time.Second)},
@@ -29,7 +30,7 @@ func TestTimesAreTold(t *testing.T) {
 	}
 	lines := "\n" + w.Body.String()
 	for _, want := range []string{
-		"agentmux_effects_pending 3", "agentmux_effects_oldest_seconds 90",
+		`agentmux_cooldown_seconds{provider="claude"} 5400`, "agentmux_effects_pending 3", "agentmux_effects_oldest_seconds 90",
 		`agentmux_github_limiter_wait_seconds_total{installation="7"} 1.5`, `agentmux_github_requests_total{class="read",installation="7",outcome="3xx"} 4`,
 		`agentmux_phase_seconds_sum{phase="planning"} 90`, `agentmux_phase_seconds_count{phase="planning"} 2`,
 		`agentmux_beats_total{outcome="arrived",repository="octo/widgets"} 5`, `agentmux_beats_total{outcome="failed",repository="octo/widgets"} 2`,

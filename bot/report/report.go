@@ -20,6 +20,8 @@ type Report struct {
 	Unserved map[string]string
 	Paused   bool
 	Lacks    []string // of this machine
+	// Cooling is how long the services of providers still refuse more, by provider; the longest of its logins.
+	Cooling map[string]time.Duration
 
 	Slots, Taken int
 	Tickets      int

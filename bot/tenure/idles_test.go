@@ -15,6 +15,7 @@ func TestGitHub81ASessionIdlesWhileAllItsAgentsWait(t *testing.T) {
 	asks := orchestrator.Agent{Launch: "coder-2", Waiting: "question"}
 	limited := orchestrator.Agent{Launch: "coder-3", Limited: true}
 	left := orchestrator.Agent{Waiting: "ask"} // its program ended with its turn
+	later := map[string]orchestrator.Time{orchestrator.RelaunchTimer("coder/0"): {Time: time.Unix(1, 0)}}
 	for name, c := range map[string]struct {
 		state orchestrator.State
 		idles bool
@@ -23,6 +24,8 @@ func TestGitHub81ASessionIdlesWhileAllItsAgentsWait(t *testing.T) {
 		"one works":                  {state: orchestrator.State{Agents: agents(works, asks, limited)}},
 		"each asks":                  {state: orchestrator.State{Agents: agents(asks, left)}, idles: true},
 		"the service lets one wait":  {state: orchestrator.State{Agents: agents(limited)}, idles: true},
+		"the service ended one":      {state: orchestrator.State{Agents: agents(orchestrator.Agent{Limited: true}), Deadlines: later}, idles: true},
+		"one that is lost":           {state: orchestrator.State{Agents: agents(orchestrator.Agent{}), Deadlines: later}},
 		"one asks, one has to wait":  {state: orchestrator.State{Agents: agents(asks, limited, orchestrator.Agent{})}, idles: true},
 		"at a gate":                  {state: orchestrator.State{Gate: &orchestrator.Gate{}}, idles: true},
 		"a person paused it":         {state: orchestrator.State{Agents: agents(limited), Paused: true}},

@@ -12,9 +12,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/agent/cooldown"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -510,7 +512,14 @@ func TestBotIsWokenByWebhooksAndTellsHowItDoes(t *testing.T) {
 	r.github.SendHooks(fakehub.HookSpec{URL: "http://" + hooks + "/webhook", Secret: secret})
 	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
 	r.eventually("it is done", func() bool { return r.isDone(rigRepo, 1) }, b.out.String)
+	refused := time.Now()
+	if err := cooldown.In(filepath.Join(r.dir, "home", ".local", "state", "agentmux")).Note(cooldown.Login{Provider: "claude", Account: "a"}, cooldown.Refusal{At: refused, Until: refused.Add(time.Hour)}, refused); err != nil {
+		t.Fatal(err)
+	}
 	_, body := get(status, "/metrics")
+	if !regexp.MustCompile(`(?m)^agentmux_cooldown_seconds{provider="claude"} 3[56]\d\d`).MatchString(body) {
+		t.Errorf("the cool-down is not shown:\n%s", body)
+	}
 	for _, line := range []string{"agentmux_slots 2", "agentmux_requests_accepted_total 1", "agentmux_effects_oldest_seconds 0",
 		`agentmux_phase_seconds_count{phase="implementing"} 1`, `agentmux_repository_failing{repository="acme/widgets"} 0`} {
 		if !strings.Contains(body, line+"\n") {

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -82,6 +84,29 @@ func (p Provider) Login(e EnvSpec) (kind LoginKind, dir string, err error) {
 		hint += fmt.Sprintf(", or run \"agentmux providers login %s\"", p.Name)
 	}
 	return "", "", fmt.Errorf("%s: %w: %s", p.Name, ErrNoLogin, hint)
+}
+
+// Account tells the login that p uses, and the address it is asked at, from others, without naming
+// them: keys are long enough that nobody finds one by its hash. "" without a login.
+func (p Provider) Account(e EnvSpec) string {
+	kind, dir, err := p.Login(e)
+	if err != nil {
+		return ""
+	}
+	parts := []string{string(kind)}
+	switch kind {
+	case LoginOwn:
+		parts = append(parts, dir)
+	case LoginShared:
+		parts = append(parts, e.RealHome)
+	}
+	for _, name := range p.Env {
+		if value, ok := e.lookup(name); ok && value != "" {
+			parts = append(parts, name, value)
+		}
+	}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:6])
 }
 
 func (e EnvSpec) lookup(name string) (string, bool) {

@@ -85,3 +85,37 @@ func TestAProgramWithoutALoginOfItsOwnSaysWhatItTakes(t *testing.T) {
 		})
 	}
 }
+
+// An account is told from others by its key and the address that it is asked at, by its directory, or by whose home it lies
+// in. Nothing of a key is in it, and what is of a single agent is not either.
+func TestAccountsAreToldApart(t *testing.T) {
+	root := t.TempDir()
+	writeFile(t, root+"/logins/claude/.credentials.json", "{}", 0o600)
+	with := func(vars map[string]string) func(string) (string, bool) {
+		return func(name string) (string, bool) { v, ok := vars[name]; return v, ok }
+	}
+	p := providers(t)["claude"]
+	key := map[string]string{"ANTHROPIC_API_KEY": "key-0123456789"}
+	seen := map[string]string{}
+	for name, e := range map[string]agent.EnvSpec{
+		"a key":           {Lookup: with(key)},
+		"another key":     {Lookup: with(map[string]string{"ANTHROPIC_API_KEY": "key-9876543210"})},
+		"another address": {Lookup: with(map[string]string{"ANTHROPIC_API_KEY": "key-0123456789", "ANTHROPIC_BASE_URL": "http://127.0.0.1:1"})},
+		"another kind":    {Lookup: with(map[string]string{"ANTHROPIC_AUTH_TOKEN": "key-0123456789"})},
+		"our login":       {Logins: root + "/logins"},
+		"a person's":      {RealHome: "/home/ada"},
+		"another's":       {RealHome: "/home/eve"},
+	} {
+		account := p.Account(e)
+		if former := seen[account]; former != "" || len(account) != 12 {
+			t.Errorf("%s is %q, as %s", name, account, former)
+		}
+		seen[account] = name
+	}
+	if a, b := p.Account(agent.EnvSpec{Lookup: with(key), Home: "/a", Path: "/bin"}), p.Account(agent.EnvSpec{Lookup: with(key), Home: "/b", RealHome: "/c"}); a != b {
+		t.Errorf("one key is %s and %s", a, b)
+	}
+	if got := p.Account(agent.EnvSpec{}); got != "" {
+		t.Errorf("without a login: %q", got)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide/ending"
@@ -61,7 +62,7 @@ func (c *crew) launch(o duty.Agent, resume bool) {
 	a.Attempt++
 	a.Launch = orchestrator.LaunchParts{Visit: c.s.Visit, Role: o.Role, Task: o.Task, Attempt: a.Attempt}.Launch()
 	a.LastLaunch = a.Launch
-	a.Waiting, a.Limited, a.Heard = "", false, c.now
+	a.Waiting, a.Limited, a.Until, a.Heard = "", false, orchestrator.Time{}, c.now
 	c.s.Agents[key] = a
 	after := append(c.fsPending(), c.workspaces.ensure(o.Workspace))
 	after = append(after, c.pending(func(e orchestrator.Effect) bool {
@@ -114,8 +115,13 @@ func (c *crew) relaunch(key orchestrator.AgentKey) {
 
 func (c *crew) started(e orchestrator.Effect, res orchestrator.Result) {
 	key := orchestrator.KeyOf(e.Args.Role, e.Args.Task)
-	if a := c.s.Agents[key]; res.CLISession != "" && a.LastLaunch == e.Args.Launch {
-		a.CLISession = orchestrator.Optional(res.CLISession)
+	if a := c.s.Agents[key]; a.LastLaunch == e.Args.Launch {
+		if res.CLISession != "" {
+			a.CLISession = orchestrator.Optional(res.CLISession)
+		}
+		if a.Limited && a.Launch == e.Args.Launch { // it waited for its provider
+			a.Limited, a.Until, a.Heard = false, orchestrator.Time{}, c.now
+		}
 		c.s.Agents[key] = a
 	}
 	parts, _ := e.Args.Launch.Parts()
@@ -129,11 +135,17 @@ func (c *crew) started(e orchestrator.Effect, res orchestrator.Result) {
 func (c *crew) stop(key orchestrator.AgentKey) string {
 	c.clock.disarm(orchestrator.RelaunchTimer(key))
 	a, ok := c.s.Agents[key]
-	if !ok || a.Launch == "" {
+	if !ok {
 		return ""
 	}
 	launch := a.Launch
-	a.Launch, a.Waiting, a.Limited = "", "", false
+	if a.Limited, a.Until = false, (orchestrator.Time{}); launch != "" {
+		a.Launch, a.Waiting = "", ""
+	}
+	c.s.Agents[key] = a
+	if launch == "" {
+		return ""
+	}
 	c.s.Agents[key] = a
 	role, task := key.Split()
 	if l := c.in.Line; l == nil || l.Launch != launch || c.s.Ended() {
@@ -344,13 +356,38 @@ func (c *crew) noteCondition(rep *orchestrator.AgentReport) {
 	}
 	limited := rep.RateLimited && rep.Condition == orchestrator.AgentLive
 	if a.Limited && !limited {
-		a.Heard = c.now
+		a.Heard, a.Until = c.now, orchestrator.Time{}
 	}
 	a.Limited = limited
 	if a != before {
 		c.s.Agents[rep.Key] = a
 		c.changed = true
 	}
+}
+
+// coolingPause is the least time between two tries to start an agent whose provider refuses more.
+const coolingPause = 2 * time.Second
+
+// cools has an agent wait that cannot be started because its provider refuses more until about a
+// time. Its start stays owed, and nothing counts against it.
+func (c *crew) cools(start *orchestrator.Effect, until orchestrator.Time) {
+	start.NotBefore = c.now.Later(coolingPause)
+	c.changed = true
+	key := orchestrator.KeyOf(start.Args.Role, start.Args.Task)
+	if c.s.Agents[key].Launch == start.Args.Launch {
+		c.limit(key, start.Args.Launch, until)
+	}
+}
+
+// limit marks an agent that waits for its provider.
+func (c *crew) limit(key orchestrator.AgentKey, launch orchestrator.Launch, until orchestrator.Time) {
+	a := c.s.Agents[key]
+	if !a.Limited {
+		role, task := key.Split()
+		c.event(orchestrator.AgentWaitingRecord{Role: role, Task: task, Launch: launch, For: "provider"})
+	}
+	a.Limited, a.Until = true, until
+	c.s.Agents[key] = a
 }
 
 // serverFailed counts a failure, marks the launches that it ended, and returns

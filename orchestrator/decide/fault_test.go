@@ -1,11 +1,14 @@
 package decide_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
 // ends lets an agent end because its service stopped it.
@@ -21,19 +24,81 @@ func TestALimitOfTheServiceIsWaitedForAndUsesNoRetry(t *testing.T) {
 	for _, fault := range []orchestrator.ServiceFault{orchestrator.ServiceLimit, orchestrator.ServiceOutage} {
 		t.Run(string(fault), func(t *testing.T) {
 			m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.AgentRetries = 0 })
-			for _, pause := range []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute} {
+			for _, pause := range []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, 30 * time.Minute} {
 				m.ends("planner", fault)
-				if got := m.due("relaunch/planner"); got != pause || m.s.Agents["planner"].Retries != 0 {
-					t.Fatalf("%s: again after %s, want %s; %+v", fault, got, pause, m.s.Agents["planner"])
+				if got, a := m.due("relaunch/planner"), m.s.Agents["planner"]; got != pause || a.Retries != 0 || !a.Limited || !duty.StandsStill(m.def, m.s) {
+					t.Fatalf("%s: again after %s, want %s; %+v", fault, got, pause, a)
 				}
 				m.timer("relaunch/planner")
-			}
-			m.ends("planner", fault)
-			m.parked(orchestrator.ReasonAgentStalled)
-			if text := m.last(orchestrator.EvNeedsHuman).Data.(orchestrator.NeedsHumanRecord).Text; !strings.Contains(text, "its provider") {
-				t.Errorf("%s: the cause is %q", fault, text)
+				if m.s.Agents["planner"].Limited {
+					t.Fatalf("%s: it waits while it is started", fault)
+				}
 			}
 		})
+	}
+}
+
+// A start that the cool-down of its provider holds back is owed for as long as that takes: no try, retry or limit counts.
+func TestProtocolP21AStartWaitsForItsProvider(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffStartAgent }
+	m.planned("serial", 1)
+	limit := m.due("phase")
+	for range 20 {
+		i := slices.IndexFunc(m.s.Pending, func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffStartAgent })
+		e := m.s.Pending[i]
+		until := orchestrator.At(m.now.Add(20 * time.Minute))
+		m.do(orchestrator.Input{Kind: orchestrator.InEffectFailed, Effect: &orchestrator.Outcome{ID: e.ID, Error: "it refuses more", Class: orchestrator.FailCooling, Until: until}})
+		if a := m.s.Agents["coder/1"]; !a.Limited || a.Until != until || m.s.Pending[i].Attempt != 0 || !m.s.Pending[i].NotBefore.After(m.now) {
+			t.Fatalf("agent %+v, start %+v", a, m.s.Pending[i])
+		}
+		m.wait(20 * time.Minute)
+	}
+	if n := m.count(orchestrator.EvAgentWaiting); n != 1 || m.count(orchestrator.EvEffectFailed) != 0 || m.s.Ended() {
+		t.Errorf("%d records that it waits, %d of a failure, ended %v", n, m.count(orchestrator.EvEffectFailed), m.s.Ended())
+	}
+	m.hold = nil
+	m.settle()
+	if a := m.s.Agents["coder/1"]; a.Limited || !a.Until.IsZero() || a.Attempt != 1 || a.Retries != 0 {
+		t.Errorf("agent %+v", a)
+	}
+	if left := m.due("phase"); left < limit-time.Minute {
+		t.Errorf("%s are left of the limit of the phase, %s before", left, limit)
+	}
+	m.coded(1)
+	m.phase("reviewing")
+}
+
+// An agent that its provider lets wait in its pane continues once the provider may take more, each time.
+func TestProtocolP21AnAgentInItsPaneContinues(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	for i := range 5 {
+		m.report("planner", orchestrator.AgentReport{RateLimited: true})
+		if !m.s.Agents["planner"].Limited || !duty.StandsStill(m.def, m.s) {
+			t.Fatal("its limits count")
+		}
+		m.report("planner", orchestrator.AgentReport{RateLimited: true, Fault: orchestrator.ServiceLimit, TurnEnded: fmt.Sprint("limit ", i)})
+		if got := m.due("relaunch/planner"); got > 2*time.Second {
+			t.Fatalf("again after %s", got)
+		}
+		m.timer("relaunch/planner")
+		if a := m.s.Agents["planner"]; a.Launch == "" || a.Retries != 0 || m.s.Ended() || len(m.s.Messages) != 0 {
+			t.Fatalf("agent %+v, messages %+v", a, m.s.Messages)
+		}
+	}
+}
+
+// One that is not started again for such a fault is told to go on, which counts against it no more than the limit.
+func TestProtocolP21ASummaryIsWaitedFor(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	m.toReview("serial", 1)
+	m.pass("reviewer_logic")
+	launch := m.s.Agents["reviewer_logic"].Launch
+	for i := range 3 {
+		m.report("reviewer_logic", orchestrator.AgentReport{RateLimited: true, Fault: orchestrator.ServiceLimit, TurnEnded: fmt.Sprint("limit ", i)})
+	}
+	if !m.s.AwaitingSummary || launch == "" || m.s.Agents["reviewer_logic"].Launch != launch || len(m.s.Messages) == 0 {
+		t.Errorf("agent %+v, messages %+v", m.s.Agents["reviewer_logic"], m.s.Messages)
 	}
 }
 

@@ -44,6 +44,12 @@ func (r *reducer) agentLive(rep *orchestrator.AgentReport) {
 // has mail continues with that first.
 func (r *reducer) turnEnded(rep *orchestrator.AgentReport) {
 	rule := "turn/" + string(rep.Launch)
+	if rep.RateLimited { // its provider may take more now
+		if !r.crew.waits(rep) && !r.s.Interactive && !r.mail.HasMail(rep.Key) && !r.stoppedByService(rep) {
+			r.mail.Remind(rep.Key)
+		}
+		return
+	}
 	if !r.crew.waits(rep) && r.team.atWork() && !r.mail.HasMail(rep.Key) {
 		r.team.lost(rep.Key, team.TurnEnds, "its turn ended without a submission")
 		return
@@ -211,14 +217,13 @@ func (r *reducer) stoppedByService(rep *orchestrator.AgentReport) bool {
 		r.outcome.park(orchestrator.ReasonLogin, "the "+string(key)+" did not submit ("+ending.Words(rep.Fault)+")", "give its provider a login that counts, see agentmux doctor, then resume")
 		return true
 	case orchestrator.ServiceLimit, orchestrator.ServiceOutage:
-		pauses := ending.Pauses()
-		n := r.count("service/" + string(key))
-		if n > len(pauses) {
-			return false
+		pause := time.Second
+		if !rep.RateLimited { // else it has waited in its pane
+			pause = ending.Pause(r.count("service/" + string(key)))
 		}
 		r.crew.stop(key)
-		r.event(orchestrator.AgentWaitingRecord{Role: role, Task: task, Launch: rep.Launch, For: "provider"})
-		r.clock.arm(orchestrator.RelaunchTimer(key), orchestrator.Duration(pauses[n-1]))
+		r.crew.limit(key, rep.Launch, r.now.Later(pause))
+		r.clock.arm(orchestrator.RelaunchTimer(key), orchestrator.Duration(pause))
 		return true
 	}
 	return false

@@ -75,6 +75,10 @@ func (r *reducer) effectFailed() {
 		return
 	}
 	e := &r.s.Pending[i]
+	if o.Class == orchestrator.FailCooling {
+		r.crew.cools(e, o.Until)
+		return
+	}
 	e.Attempt++
 	if e.Since.IsZero() || o.Class == orchestrator.FailAway { // the limit is for what follows
 		e.Since = r.now

@@ -30,7 +30,8 @@ func HostQuestion(s *orchestrator.State, key orchestrator.AgentKey) *orchestrato
 // Idles reports whether an agent waits for something that is not its own work.
 func Idles(s *orchestrator.State, key orchestrator.AgentKey) bool {
 	a := s.Agents[key]
-	return a.Waiting != "" || a.Limited || HostQuestion(s, key) != nil
+	_, comesBack := s.Deadlines[orchestrator.RelaunchTimer(key)]
+	return a.Waiting != "" || a.Limited && (a.Launch != "" || comesBack) || HostQuestion(s, key) != nil
 }
 
 // PickFault tells why a number picks none of the options; "" for any other answer.

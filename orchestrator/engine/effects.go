@@ -174,7 +174,7 @@ func result(s *orchestrator.State, f finished) (in orchestrator.Input, wanted bo
 		in.Effect = &orchestrator.Outcome{ID: f.id, Error: f.err.Error(), Class: orchestrator.FailLocal}
 		var c *classed
 		if errors.As(f.err, &c) {
-			in.Effect.Class, in.Effect.Wait = c.class, orchestrator.Duration(c.wait)
+			in.Effect.Class, in.Effect.Wait, in.Effect.Until = c.class, orchestrator.Duration(c.wait), orchestrator.At(c.until)
 		}
 	}
 	return in, wanted

@@ -41,7 +41,7 @@ type Effects interface {
 	// Ensure carries e out, or finds that it is true already: carried out twice
 	// it leaves the world as carried out once. It is called from several
 	// goroutines and returns soon after ctx ends. An error means one failed try;
-	// Remote and Never say what kind, any other is local and tried again soon.
+	// Remote, Away, Cooling and Never say what kind, any other is local and tried again soon.
 	Ensure(ctx context.Context, e orchestrator.Effect) (orchestrator.Result, error)
 }
 
@@ -100,19 +100,28 @@ func (s Signal) Error() string { return "signal: " + s.Name }
 
 // Remote marks an error of a remote side, to be tried again with patience; wait
 // is the pause it asked for, 0 if none.
-func Remote(err error, wait time.Duration) error { return &classed{err, orchestrator.FailRemote, wait} }
+func Remote(err error, wait time.Duration) error {
+	return &classed{error: err, class: orchestrator.FailRemote, wait: wait}
+}
 
 // Away marks an error of a remote side that does not accept the account. It is tried again until it
 // does, however long that takes: the limit of remote errors does not count.
-func Away(err error) error { return &classed{err, orchestrator.FailAway, 0} }
+func Away(err error) error { return &classed{error: err, class: orchestrator.FailAway} }
 
 // Never marks an error that no further try can mend.
-func Never(err error) error { return &classed{err, orchestrator.FailNever, 0} }
+func Never(err error) error { return &classed{error: err, class: orchestrator.FailNever} }
+
+// Cooling marks the start of an agent whose provider refuses more until about a time. The agent waits
+// for its provider, and is started when a later try finds that it takes more.
+func Cooling(err error, until time.Time) error {
+	return &classed{error: err, class: orchestrator.FailCooling, until: until}
+}
 
 type classed struct {
 	error
 	class string
 	wait  time.Duration
+	until time.Time
 }
 
 func (c *classed) Unwrap() error { return c.error }

@@ -41,7 +41,7 @@ func Here(s *orchestrator.State, m *orchestrator.Move, view func(workspace strin
 		}
 	}
 	for key, a := range s.Agents {
-		a.Launch, a.CLISession, a.Waiting, a.Limited, a.Home = "", "", "", false, ""
+		a.Launch, a.CLISession, a.Waiting, a.Limited, a.Until, a.Home = "", "", "", false, orchestrator.Time{}, ""
 		s.Agents[key] = a
 	}
 	for name, p := range s.Team { // handed in, and not committed

@@ -70,10 +70,10 @@ func waitingAgents(s *orchestrator.State) []Outage {
 		a := s.Agents[key]
 		again := s.Deadlines[orchestrator.RelaunchTimer(key)]
 		switch {
+		case a.Limited:
+			list = append(list, Outage{Kind: OutageProvider, What: string(key), Again: a.Until.Time})
 		case !again.IsZero():
 			list = append(list, Outage{Kind: OutageAgent, What: string(key), Tries: a.Retries, Again: again.Time})
-		case a.Limited:
-			list = append(list, Outage{Kind: OutageProvider, What: string(key)})
 		}
 	}
 	return list

@@ -73,6 +73,23 @@ func TestWhatIsOwedDependsOnWhoCouldPay(t *testing.T) {
 	}
 }
 
+// An agent that its provider lets wait is shown with the time, whether it waits in its pane, for its start, or to be started
+// again.
+func TestAnAgentWaitsForItsProviderUntilATime(t *testing.T) {
+	at := orchestrator.At(time.Date(2026, 5, 1, 15, 0, 0, 0, time.UTC))
+	s := &orchestrator.State{Phase: "planning", Agents: map[orchestrator.AgentKey]orchestrator.Agent{
+		"coder/1": {Launch: "2.coder.1.1", Limited: true, Until: at}, "coder/2": {Limited: true, Until: at}, "coder/3": {Launch: "2.coder.3.1", Limited: true},
+		"coder/4": {Retries: 1}, "coder/5": {Launch: "2.coder.5.1"},
+	}, Deadlines: map[string]orchestrator.Time{orchestrator.RelaunchTimer("coder/2"): at, orchestrator.RelaunchTimer("coder/4"): at}}
+	want := []story.Outage{
+		{Kind: story.OutageProvider, What: "coder/1", Again: at.Time}, {Kind: story.OutageProvider, What: "coder/2", Again: at.Time},
+		{Kind: story.OutageProvider, What: "coder/3"}, {Kind: story.OutageAgent, What: "coder/4", Tries: 1, Again: at.Time},
+	}
+	if got := story.Tell(s, nil, story.Facts{Name: "one", Running: true}).Outages; !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
+	}
+}
+
 // An approve that no host has read yet is not asked for once more.
 func TestARecordedCommandIsAppliedByAResume(t *testing.T) {
 	s := &orchestrator.State{Phase: "completing", Gate: &orchestrator.Gate{Name: orchestrator.GateCompletion}}

@@ -13,6 +13,8 @@ import (
 	"github.com/agentmux/agentmux/bot/intake"
 	"github.com/agentmux/agentmux/bot/metrics"
 	"github.com/agentmux/agentmux/bot/report"
+	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/internal/agent/cooldown"
 )
 
 // serve answers at the listeners until ctx ends. The channel is closed when they are.
@@ -51,7 +53,11 @@ func (l listeners) serve(ctx context.Context, b *bot.Bot, w *wired) <-chan struc
 func statusOf(b *bot.Bot, receiver *intake.Receiver) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeHealth(w, b.Report()) })
-	mux.Handle("GET /metrics", metrics.Handler(b.Report, receiver))
+	mux.Handle("GET /metrics", metrics.Handler(func() report.Report {
+		r := b.Report()
+		r.Cooling = cooldown.In(site.StateHome()).Left(time.Now())
+		return r
+	}, receiver))
 	return mux
 }
 

@@ -76,6 +76,21 @@ func TestHooksTellWhatAProgramIsDoing(t *testing.T) {
 	}
 }
 
+// A service answers when a program uses a tool or ends its turn, not when the program takes a line, is refused or waits.
+func TestWhenAServiceAnswered(t *testing.T) {
+	for kind, want := range map[signal.Kind]bool{
+		signal.KindReady: false, signal.KindPrompt: false, signal.KindWorking: true, signal.KindTurnEnd: true, signal.KindTurnFailed: false,
+		signal.KindRateLimit: false, signal.KindIdle: false, signal.KindResult: true, signal.KindEnd: false,
+	} {
+		if got := (signal.Status{}).Apply(signal.Signal{Kind: kind, At: noon}).Answered; got.Equal(noon) != want {
+			t.Errorf("%s: %s", kind, got)
+		}
+	}
+	if got := (signal.Status{}).Apply(signal.Signal{Kind: signal.KindResult, Text: "API Error: 429", At: noon}).Answered; !got.IsZero() {
+		t.Errorf("a refused run: %s", got)
+	}
+}
+
 func TestEventsHaveAKind(t *testing.T) {
 	for name, c := range map[string]struct {
 		event, input string

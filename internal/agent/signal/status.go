@@ -27,10 +27,11 @@ type Status struct {
 	Since      time.Time
 	Session    string // the program's own id of its session
 	Transcript string
-	TurnEnds   int    // turns that ended and were not continued
-	Prompts    int    // lines the program took
-	Prompt     string // the beginning of the last one
-	Failure    string // why the last turn failed; "" when it did not
+	TurnEnds   int       // turns that ended and were not continued
+	Prompts    int       // lines the program took
+	Prompt     string    // the beginning of the last one
+	Failure    string    // why the last turn failed; "" when it did not
+	Answered   time.Time // when the service of its model was last seen to answer
 	Messages   []string
 	Usage      *Usage
 }
@@ -48,6 +49,9 @@ func (t Status) Apply(s Signal) Status {
 	}
 	if s.Message != "" {
 		t.Messages = append(t.Messages[:len(t.Messages):len(t.Messages)], s.Message)
+	}
+	if answers(s) {
+		t.Answered = s.At
 	}
 	state := t.State
 	switch s.Kind {
@@ -75,6 +79,11 @@ func (t Status) Apply(s Signal) Status {
 		t.State, t.Since = state, s.At
 	}
 	return t
+}
+
+// answers reports whether a signal follows an answer of the model's service.
+func answers(s Signal) bool {
+	return s.Kind == KindWorking || s.Kind == KindTurnEnd || s.Kind == KindResult && s.Text == ""
 }
 
 // idleAfter keeps a state that says more than that the program waits.

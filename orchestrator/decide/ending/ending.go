@@ -36,10 +36,11 @@ func Words(f orchestrator.ServiceFault) string {
 	return ""
 }
 
-// Pauses are how long an unattended session waits for a service, each time it
-// stops an agent of the phase. To start the agent again at once would be refused again.
-func Pauses() []time.Duration {
-	return []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute}
+// Pause is how long an unattended session waits for a service that has stopped an agent of the
+// phase so often. To start the agent again at once would be refused again.
+func Pause(times int) time.Duration {
+	pauses := []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute}
+	return pauses[min(max(times, 1), len(pauses))-1]
 }
 
 // Seen names the memory of a launch's recorded exit.

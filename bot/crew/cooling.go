@@ -1,0 +1,144 @@
+package crew
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/agent/cooldown"
+	"github.com/agentmux/agentmux/internal/agent/signal"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/engine"
+)
+
+// login is what the service of a provider knows the agents of a session by.
+func (r *sandbox) login(p agent.Provider, interactive bool) cooldown.Login {
+	return cooldown.Login{Provider: p.Name, Account: p.Account(r.access(interactive))}
+}
+
+// access is the part of an agent's environment that its login is found in.
+func (r *sandbox) access(interactive bool) agent.EnvSpec {
+	env := agent.EnvSpec{Path: r.AgentPath(), Home: r.StateHome, Logins: r.Logins(), Lookup: r.Environ}
+	if interactive && r.cfg.Sandbox.Home != "private" {
+		env.RealHome = r.Home
+	}
+	return env
+}
+
+// cooling returns the cool-down of a provider, and whether it has one.
+func (r *sandbox) cooling(p agent.Provider, interactive bool) (cooldown.CoolDown, bool) {
+	return cooldown.In(r.StateHome).Of(r.login(p, interactive), r.Now())
+}
+
+// Cooling says of each of the named providers until when it refuses more; nil if one does not: then there
+// is something to begin with.
+func (r *sandbox) Cooling(providers agent.Providers, names []string, interactive bool) []string {
+	var found []string
+	seen := map[string]bool{}
+	for _, name := range names {
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		c, ok := r.cooling(providers[name], interactive)
+		if !ok {
+			return nil
+		}
+		found = append(found, c.String())
+	}
+	return found
+}
+
+// services is what the machine knows of the services of its providers: what the launches of a session heard, and
+// what those of others did.
+type services struct{ *Crew }
+
+// mayStart returns when the provider of a launch is not known to refuse more: it would refuse this one,
+// too. It fails with engine.Cooling unless the session says already until when its agent waits. One that has
+// waited is not let in while its session is paused.
+func (r services) mayStart(ctx context.Context, a orchestrator.Args, s *orchestrator.State) error {
+	r.noteSubmitted(s)
+	p, known := r.providers[r.choose(a).Provider], s.Agents[orchestrator.KeyOf(a.Role, a.Task)]
+	look := time.NewTicker(lookPause)
+	defer look.Stop()
+	for {
+		c, ok := r.cooling(p, s.Interactive)
+		if !ok && !(known.Limited && r.state().Paused) {
+			return nil
+		}
+		if told := known.Limited && known.Until.Equal(orchestrator.At(c.Until).Time); ok && !told {
+			return engine.Cooling(fmt.Errorf("start %s: %s", a.Launch, c), c.Until)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-look.C:
+		}
+	}
+}
+
+// noteSubmitted ends the cool-downs of providers whose agents have submitted since they refused.
+func (r services) noteSubmitted(s *orchestrator.State) {
+	for launch, l := range s.Leaving {
+		r.note(&orchestrator.AgentReport{Launch: launch}, signal.Status{Answered: l.Since.Time}, cooldown.Refusal{}, "")
+	}
+}
+
+// note tells the other hosts of the machine what a launch has heard of its provider's service.
+// Words are those of the program, which may name a time. What cannot be told costs them a refusal each.
+func (r services) note(out *orchestrator.AgentReport, status signal.Status, refusal cooldown.Refusal, words string) {
+	limited := out.RateLimited || out.Fault == orchestrator.ServiceLimit || out.Fault == orchestrator.ServiceOutage
+	if !limited && status.Answered.IsZero() {
+		return
+	}
+	launch, err := agent.ReadLaunch(r.launchDir(out.Launch))
+	if err != nil {
+		return
+	}
+	p, known := r.providers[launch.Provider]
+	if !known {
+		return
+	}
+	login, cool := r.login(p, !launch.Unattended), cooldown.In(r.StateHome)
+	refusal.By = r.sess.Name() + " " + string(out.Launch)
+	if limited {
+		refusal.Cause, refusal.Until = string(orchestrator.ServiceLimit), cooldown.Named(words, refusal.At)
+		if out.Fault == orchestrator.ServiceOutage || p.Fault(words) == agent.FaultOutage {
+			refusal.Cause = string(orchestrator.ServiceOutage)
+		}
+		err = cool.Note(login, refusal, r.Now())
+	} else {
+		err = cool.Answered(login, refusal.By, status.Answered, r.Now())
+	}
+	if err != nil {
+		r.Log.Warn("other sessions are not told of a provider", "session", r.sess.Name(), "provider", p.Name, "err", err)
+	}
+}
+
+// wakeLimited reports the turn of a live agent as ended whose provider may take more now. Nothing else
+// would make the agent continue.
+func (r *observer) wakeLimited(out *orchestrator.AgentReport, status signal.Status) {
+	if !out.RateLimited {
+		return
+	}
+	launch, err := agent.ReadLaunch(r.launchDir(out.Launch))
+	if err != nil {
+		return
+	}
+	login, now := r.login(r.providers[launch.Provider], !launch.Unattended), r.Now()
+	c, cools := cooldown.In(r.StateHome).Of(login, now)
+	switch spare := cooldown.Pauses()[0] - now.Sub(status.Since); {
+	case cools:
+		r.within(min(c.Until.Sub(now), lookAtCoolDown))
+	case spare > 0 && !cooldown.In(r.StateHome).Over(login, status.Since, now): // it could not be noted
+		r.within(spare)
+	default:
+		out.Fault = orchestrator.ServiceLimit
+		out.TurnEnded = "limit " + status.Since.UTC().Format(time.RFC3339Nano)
+	}
+}
+
+// lookAtCoolDown is how often the cool-down of an agent that waits for it is looked at: another session
+// may have been answered.
+const lookAtCoolDown = 10 * time.Second

@@ -1,0 +1,29 @@
+package crew
+
+import (
+	"fmt"
+
+	"github.com/agentmux/agentmux/internal/agent"
+)
+
+// Lacks says what keeps the program of a provider from starting: it is not there, cannot log in, or may
+// not act as the configuration says.
+func (r *sandbox) Lacks(p agent.Provider, interactive bool) []string {
+	env := r.access(interactive)
+	if _, err := p.Program(r.Self, env.Path); err != nil {
+		return []string{fmt.Sprintf("%s: its program %s is not in PATH; install it, or choose another provider (agentmux providers list)", p.Name, p.Command)}
+	}
+	var found []string
+	login, _, err := p.Login(env)
+	if err != nil {
+		found = append(found, err.Error())
+	}
+	// A headless agent has no terminal at which it could ask, even in an interactive session.
+	// An agent that uses the person's own login has a terminal.
+	asks := interactive && (r.cfg.Agents.Transport != string(agent.Headless) || login == agent.LoginShared)
+	if !asks && p.SkipsPermissions && !r.MayActFreely() {
+		found = append(found, fmt.Sprintf("%s would act without asking for permission: add \"sandbox: {unsafe_flags: true}\" "+
+			"to your own configuration to allow that in unattended runs on this machine", p.Name))
+	}
+	return found
+}
