@@ -59,9 +59,7 @@ type Duration time.Duration
 func (d Duration) D() time.Duration { return time.Duration(d) }
 
 // MarshalJSON writes the span as text.
-func (d Duration) MarshalJSON() ([]byte, error) {
-	return json.Marshal(time.Duration(d).String())
-}
+func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }
 
 // UnmarshalJSON takes text such as "1h30m" or a number of nanoseconds.
 func (d *Duration) UnmarshalJSON(b []byte) error {
