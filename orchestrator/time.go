@@ -15,8 +15,7 @@ const (
 	classicLayout = "2006-01-02T15:04:05+00:00"
 )
 
-// At returns t as the files can hold it, so that a value survives a write and a
-// read unchanged.
+// At returns t as the files can hold it, so that a value survives a write and a read unchanged.
 func At(t time.Time) Time {
 	if t.IsZero() {
 		return Time{}
