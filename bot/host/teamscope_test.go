@@ -18,7 +18,7 @@ import (
 
 // A rename has two names, and each of them counts: a file that is moved into the scope of an agent was taken from where the
 // agent owns nothing, and one that is moved out of it is put there.
-func TestProtocolM7ARenameAcrossTheScopeIsSeen(t *testing.T) {
+func TestARenameAcrossTheScopeIsSeen(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("a line that makes git see a rename\n", 20)
 	for name, c := range map[string]struct{ from, to, outside string }{
