@@ -49,7 +49,7 @@ var table = []row{
 	{14, "cmd/internal/start", "bot/checkpoint bot/claim bot/gate bot/host bot/project bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site cmd/internal/steer ghsync internal/crash orchestrator orchestrator/session bot/roster cmd/internal/console orchestrator/command workflows/agents"}, // probes the programs first; a paused session is steered
 	{13, "cmd/internal/cleanup", "bot/restore bot/bell bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site ghsync/mirror" +
 		" internal/durable internal/gitrepo internal/gitrepo/workspace orchestrator orchestrator/session"}, // ends what corrupt sessions have running, as a stop does
-	{13, "cmd/internal/steer", "bot/inbox bot/bell bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site" +
+	{13, "cmd/internal/steer", "bot/inbox bot/bell bot/host bot/ticket cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site" +
 		" internal/document orchestrator orchestrator/command orchestrator/post orchestrator/postbox orchestrator/session orchestrator/story workflows/agents workflows/message"}, // a command may need a host, or the bot that serves the project
 	{12, "cmd/internal/setup", "bot/account bot/config bot/request cmd/internal/console cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/transport" +
 		" internal/agent internal/durable internal/gitrepo internal/gitrepo/clone"}, // says of logins what doctor finds; writes a workflow only where there is none
@@ -123,7 +123,7 @@ var table = []row{
 	{7, "ghsync/pulltext", "ghsync ghsync/markdown orchestrator/story"},                                                       // pure: what a pull request says, apart from how it is opened
 	{7, "ghsync/feedback", "ghsync internal/sanitize"},                                                                        // reads of one caller, apart from what every session needs of GitHub
 	{6, "ghsync", "ghsync/joblog ghsync/transport ghsync/markdown internal/redact internal/sanitize internal/crash"},
-	{6, "orchestrator/session/register", "orchestrator/session orchestrator internal/durable"}, // of all projects of a machine, while a session knows itself alone
+	{6, "orchestrator/session/register", "orchestrator/session orchestrator internal/agent/process internal/durable"}, // of all projects of a machine, while a session knows itself alone; a process that was killed reserves nothing
 	{5, "orchestrator/session", "orchestrator/decide orchestrator/duty orchestrator/invariant orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact internal/durable internal/crash"},
 	{5, "orchestrator/story", "orchestrator workflows/agents"},                     // one place says why, what is owed and what is next; status, monitor and mirror read it
 	{3, "orchestrator/decide/fault", "orchestrator"},                               // apart from the reducer: records compared with records, no state

@@ -129,8 +129,13 @@ func owes(e session.Entry) bool {
 	return !s.Ended() || len(s.Pending) > 0 || s.Shown() && !mirror.Shown(e.Dir, s.Seq) || len(inbox.Unread(e.Dir, s)) > 0
 }
 
-// rung has a session run that was told something at a terminal while no goroutine ran it.
+// rung has a session run that was told something at a terminal while no goroutine ran it, and drops a ticket that was stopped there.
 func (r *repository) rung(name string) {
+	if t, err := r.shelf.Stopped(name); err == nil {
+		if _, err := r.dropTicket(t.Issue, t.Dropped); err != nil {
+			r.log().Warn("a ticket is dropped at the next start", "issue", t.Issue, "err", err)
+		}
+	}
 	e, ok := session.At(r.dir(), filepath.Join(session.Dir(r.dir()), name))
 	if ok && e.State != nil && e.State.IssueNumber != 0 && !r.ticketed(e) && owes(e) {
 		r.sessions.addOlder(newHosted(r, e.Dir, e.State)).wake()

@@ -78,11 +78,8 @@ func (w *waiting) refused(ctx context.Context, d gate.Decision) {
 func (w *waiting) make(ctx context.Context) (dir string, d gate.Decision, err error) {
 	r := w.repo
 	if w.Saved {
-		dir, d.Reason, err = r.saved.Continue(ctx, w.held.Seen().Claim.Session, w.Issue)
-		if d.What = gate.Start; d.Reason != "" {
-			d.What, d.Row, d.Remedy = gate.Refuse, gate.RowStart, "set the label again to start over"
-		}
-		return dir, d, errors.Join(err, w.took(ctx, dir))
+		dir, refused, err := r.saved.Continue(ctx, w.held.Seen().Claim.Session, w.Issue)
+		return dir, gate.Checkpoint(refused, w.Issue), errors.Join(err, w.took(ctx, dir))
 	}
 	if dir, err := w.made(); err != nil || dir != "" {
 		return dir, gate.Decision{What: gate.Start}, errors.Join(err, w.took(ctx, dir))

@@ -3,7 +3,6 @@ package bot
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"time"
 
@@ -88,18 +87,9 @@ func (r *repository) enqueue(t ticket.Ticket, held claim.Held) error {
 func (r *repository) dropTicket(issue int, why string) (bool, error) {
 	r.shelving.Lock()
 	defer r.shelving.Unlock()
-	t, err := r.shelf.Read(issue)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
+	t, err := r.shelf.Drop(issue, why)
+	if err != nil || t.Issue == 0 {
 		return false, err
-	}
-	if t.Dropped == "" {
-		t.Dropped = why
-		if err := r.shelf.Write(t); err != nil {
-			return false, err
-		}
 	}
 	crash.Point("drop ticket", "")
 	if e, ok := r.bot.queue.Remove(t.Key()).(entry); ok {

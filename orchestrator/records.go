@@ -223,8 +223,9 @@ type MergeConflictRecord struct {
 	Task  string   `json:"task"`
 }
 
-// ScopeViolationRecord lists what a subplan changed and does not own.
+// ScopeViolationRecord lists what a subplan, or an agent of an agents file, changed and does not own.
 type ScopeViolationRecord struct {
+	Agent  bool        `json:"agent,omitempty"` // ID names an agent
 	ID     string      `json:"id"`
 	Paths  []ScopePath `json:"paths"`
 	Policy string      `json:"policy"`

@@ -380,6 +380,9 @@ const (
 // Ended reports whether the session has an outcome.
 func (s *State) Ended() bool { return s.Outcome != "" }
 
+// Unbegun reports whether the session was made and no host has begun it yet.
+func (s *State) Unbegun() bool { return s.PhaseEnteredAt.IsZero() && !s.Ended() && !s.IsClassic() }
+
 // Parked reports whether the session waits for a person in a phase.
 func (s *State) Parked() bool {
 	return s.Outcome == OutcomeNeedsHuman && s.Phase != PhaseDone && s.Phase != PhaseFailed

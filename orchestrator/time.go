@@ -15,8 +15,7 @@ const (
 	classicLayout = "2006-01-02T15:04:05+00:00"
 )
 
-// At returns t as the files can hold it, so that a value survives a write and a
-// read unchanged.
+// At returns t as the files can hold it, so that a value survives a write and a read unchanged.
 func At(t time.Time) Time {
 	if t.IsZero() {
 		return Time{}
@@ -59,9 +58,7 @@ type Duration time.Duration
 func (d Duration) D() time.Duration { return time.Duration(d) }
 
 // MarshalJSON writes the span as text.
-func (d Duration) MarshalJSON() ([]byte, error) {
-	return json.Marshal(time.Duration(d).String())
-}
+func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }
 
 // UnmarshalJSON takes text such as "1h30m" or a number of nanoseconds.
 func (d *Duration) UnmarshalJSON(b []byte) error {

@@ -149,3 +149,12 @@ func silently(format string, args ...any) Decision {
 func queue(remedy, format string, args ...any) Decision {
 	return Decision{What: Queue, Remedy: remedy, Reason: fmt.Sprintf(format, args...)}
 }
+
+// Checkpoint judges a ticket of a session that another host had. refused says why its checkpoint is not continued from;
+// empty: it is. The label of a bot and a command at a terminal start over alike.
+func Checkpoint(refused string, issue int) Decision {
+	if refused == "" {
+		return Decision{What: Start}
+	}
+	return Decision{What: Refuse, Row: RowStart, Reason: refused, Remedy: fmt.Sprintf("set the label again to start over, or agentmux issue %d --new in a clone", issue)}
+}

@@ -15,6 +15,20 @@ func refusal(d gate.Decision) string {
 	return gate.Refusal(d, markdown.New("https://github.com", nil), redact.New()).String()
 }
 
+// What keeps a session from its checkpoint is told with both ways to start over: that of the bot and that of a terminal.
+func TestARefusedCheckpointNamesBothWaysToStartOver(t *testing.T) {
+	if d := gate.Checkpoint("", 12); d.What != gate.Start || d.Refused() {
+		t.Errorf("one that is good: %+v", d)
+	}
+	d := gate.Checkpoint("the checkpoint of s is refused: it is not one", 12)
+	got := refusal(d)
+	for _, want := range []string{"Cause: the checkpoint of s is refused: it is not one.", "Next: set the label again to start over, or agentmux issue 12 --new in a clone."} {
+		if !d.Refused() || !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
 func TestGitHub19ARefusalSaysWhyAndWhatToDo(t *testing.T) {
 	f := wanted()
 	f.Record.Labels[0].Actor = eve

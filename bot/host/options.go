@@ -102,9 +102,9 @@ func (h *Host) Projects() project.Opener {
 }
 
 // Project inspects the clone that holds dir and opens its store. Nothing in
-// the clone changes. The error is clone.ErrNotClone outside of one.
-func (h *Host) Project(ctx context.Context, dir string, c *config.Config) (*project.Project, error) {
-	return h.Projects().Open(ctx, dir, c)
+// the clone changes. The error is clone.ErrNotClone outside of one. See [project.Opener.Open] for own.
+func (h *Host) Project(ctx context.Context, dir string, c *config.Config, own ...string) (*project.Project, error) {
+	return h.Projects().Open(ctx, dir, c, own...)
 }
 
 // Reopen is Project for a clone that was inspected before: git is not asked again for what was

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/config"
@@ -129,7 +130,7 @@ func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session,
 	}
 	sess, err := session.Create(create)
 	if err := h.register().GiveBack(tried...); err != nil {
-		h.Log.Warn("the branches of a session that was not made are reserved for a minute", "err", err)
+		h.Log.Warn("the branches of a session that was not made are reserved until this process ends, a minute at most", "err", err)
 	}
 	return sess, err
 }
@@ -169,14 +170,7 @@ func (h *Host) exclude(ctx context.Context, dir string, p *project.Project) erro
 }
 
 func hasProductManager(def *workflows.Definition) bool {
-	for _, p := range def.Phases {
-		for _, c := range p.When {
-			if c == workflows.ConditionProductManager {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(def.Phases, func(p workflows.Phase) bool { return slices.Contains(p.When, workflows.ConditionProductManager) })
 }
 
 // firstState is the part of the first state that does not depend on name and time.

@@ -64,7 +64,12 @@ func (h Elsewhere) Restore(ctx context.Context, spec RestoreSpec) (dir string, e
 	if err = h.exclude(ctx, root, p); err != nil {
 		return "", err
 	}
-	return restore.Publish(restore.Spec{Project: root, From: f, Base: files, Agents: spec.Team.files(), Host: spec.Host, Attended: spec.Attended, Now: h.Now(), Prefix: spec.Config.GitHub.BranchPrefix, Note: func(s *orchestrator.State, dir string) error {
+	tried := "" // the identity of a session that is not here, for which something may be reserved
+	dir, err = restore.Publish(restore.Spec{Project: root, From: f, Base: files, Agents: spec.Team.files(), Host: spec.Host, Attended: spec.Attended, Now: h.Now(), Prefix: spec.Config.GitHub.BranchPrefix, Note: func(s *orchestrator.State, dir string) error {
+		_, absent := os.Lstat(dir)
+		if absent != nil {
+			tried = s.Identity
+		}
 		// This is known before anything of the session here is put aside.
 		if spec.Team != nil {
 			if err := roster.Reserve(h.register(), p, spec.Team.Agents, s.Identity); err != nil {
@@ -76,7 +81,7 @@ func (h Elsewhere) Restore(ctx context.Context, spec RestoreSpec) (dir string, e
 				return cmp.Or[error](err, &checkpoint.RefusedError{Session: spec.Session, Ref: gitrepo.FetchedRef(spec.Session), Problems: []string{fmt.Sprintf("its branch %s is of another session here", branch)}})
 			}
 		}
-		if _, err := os.Lstat(dir); err == nil {
+		if absent == nil {
 			if !spec.Overtake {
 				return restore.ErrThere
 			}
@@ -86,6 +91,7 @@ func (h Elsewhere) Restore(ctx context.Context, spec RestoreSpec) (dir string, e
 		}
 		return h.register().Write(register.Note{ID: s.Identity, Secret: s.Noted, Path: dir})
 	}})
+	return dir, cmp.Or(err, h.register().GiveBack(tried))
 }
 
 // Fetch fetches the checkpoint that Restore makes a session from.

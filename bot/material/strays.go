@@ -43,8 +43,8 @@ func statList(stats []gitrepo.Stat, strays story.Strays) string {
 			count = " (binary)"
 		}
 		mark := ""
-		if subplan := strays.Of(f.Path); subplan != "" {
-			mark = " | changed by subplan " + subplan + ", which does not own it"
+		if owner := strays.Of(f.Path); owner != "" {
+			mark = " | changed by " + owner + ", which does not own it"
 		}
 		fmt.Fprintf(&b, "%s%s%s\n", f.Path, count, mark)
 	}

@@ -33,9 +33,12 @@ type Opener struct {
 }
 
 // Open inspects the clone that holds dir and opens its store. Nothing in
-// the clone changes. The error is clone.ErrNotClone outside of one.
-func (h Opener) Open(ctx context.Context, dir string, c *config.Config) (*Project, error) {
-	return h.open(ctx, dir, c, clone.Inspect)
+// the clone changes. The error is clone.ErrNotClone outside of one. Neither the agents file of the
+// configuration nor the files in own count as changed while git does not track them.
+func (h Opener) Open(ctx context.Context, dir string, c *config.Config, own ...string) (*Project, error) {
+	return h.open(ctx, dir, c, func(ctx context.Context, dir string) (clone.Clone, error) {
+		return clone.Inspect(ctx, dir, append(own, c.Agents.File)...)
+	})
 }
 
 // Reopen is Open for the project of an existing session. It only finds root and origin of the

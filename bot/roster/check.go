@@ -129,7 +129,7 @@ func (spec Spec) branchOf(ctx context.Context, a *agents.Agent) (tip, why string
 		return "", a.Branch + " is a branch that others start from; choose another name", nil
 	}
 	if spec.heldByAnother(p.Store.Dir(), a.Branch) {
-		return "", a.Branch + " belongs to another session; choose another name (agentmux sessions lists them), or try again in a minute if a start was just cut off", nil
+		return "", a.Branch + " belongs to another session; choose another name (agentmux sessions lists them)", nil
 	}
 	inTheWay := clone.InTheWay(ctx, p.Clone.Root, a.Branch)
 	if inTheWay == nil && a.Branch != p.Clone.Branch { // in another work tree: the commits could not become the branch

@@ -8,7 +8,8 @@
 // A Shelf is the directory tickets of a managed project. A ticket is one file,
 // <issue>.json, replaced whole; the file <issue>.placard.json beside it belongs to the placard of
 // package mirror, and goes with the ticket. The process that has the lock of the state home owns
-// the directory.
+// the directory; any other one writes <issue>.stop.json at most, which asks the owner to drop the
+// ticket.
 //
 // What is damaged stops nothing: a file that cannot be read is moved aside and named, and its
 // request is met again if its label is still on or its claim is left. A file of a newer version

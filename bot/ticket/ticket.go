@@ -1,6 +1,7 @@
 package ticket
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -137,9 +138,10 @@ func (s Shelf) Write(t Ticket) error {
 }
 
 // Remove takes a ticket and its placard's file off the shelf; it succeeds if they are not there.
-// The ticket goes last: while it is there, a start finds what to do next.
+// The ticket goes behind them: while it is there, a start finds what to do next. What asked to drop it goes last, so that
+// a kill never leaves the ticket without it.
 func (s Shelf) Remove(issue int) error {
-	for _, file := range []string{s.Former(issue), s.Placard(issue), s.file(issue)} {
+	for _, file := range []string{s.Former(issue), s.Placard(issue), s.file(issue), s.stopFile(issue)} {
 		if err := durable.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove ticket of issue %d: %w", issue, err)
 		}
@@ -161,7 +163,65 @@ func (s Shelf) Read(issue int) (Ticket, error) {
 	if err != nil {
 		return Ticket{}, Problem{Issue: issue, File: file, Err: err}
 	}
+	t.Dropped = cmp.Or(t.Dropped, s.stopped(t))
 	return t, nil
+}
+
+// stopFile is what a person asked at a terminal: that the ticket does not begin.
+type stopFile struct {
+	Session string `json:"session"` // of the ticket; a later ticket of the issue is another request
+	Why     string `json:"why"`
+}
+
+func (s Shelf) stopFile(issue int) string {
+	return filepath.Join(s.dir, strconv.Itoa(issue)+".stop.json")
+}
+
+// Stop asks the owner of the shelf to drop a ticket: from now on Read returns it as dropped. It is for those who
+// do not own the directory, and is on disk when Stop returns. A ticket that is gone by then is success.
+func (s Shelf) Stop(t Ticket, why string) error {
+	data, err := json.Marshal(stopFile{Session: t.Session, Why: why})
+	if err == nil {
+		err = durable.Replace(s.stopFile(t.Issue), append(data, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("stop ticket of issue %d: %w", t.Issue, err)
+	}
+	return nil
+}
+
+// Drop notes on the ticket of an issue why it is not to begin, unless it says so already. It returns the zero Ticket if there
+// is none.
+func (s Shelf) Drop(issue int, why string) (Ticket, error) {
+	t, err := s.Read(issue)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Ticket{}, nil
+	}
+	if err == nil && t.Dropped == "" {
+		t.Dropped = why
+		err = s.Write(t)
+	}
+	return t, err
+}
+
+// Stopped returns the ticket of a session that a person has asked to drop; the error is fs.ErrNotExist if there is none.
+func (s Shelf) Stopped(name string) (Ticket, error) {
+	tickets, _, err := s.Peek()
+	for _, t := range tickets {
+		if t.Session == name && t.Dropped != "" {
+			return t, nil
+		}
+	}
+	return Ticket{}, errors.Join(err, fs.ErrNotExist)
+}
+
+// stopped says why a person wants a ticket dropped; "" if none does. A file that cannot be read asks for nothing.
+func (s Shelf) stopped(t Ticket) string {
+	var f stopFile
+	if data, err := session.ReadFile(s.stopFile(t.Issue)); err != nil || json.Unmarshal(data, &f) != nil || f.Session != t.Session {
+		return ""
+	}
+	return f.Why
 }
 
 // Served are the triggers whose request labels the placard of an issue's ticket takes off; none without one.

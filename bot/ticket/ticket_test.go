@@ -246,3 +246,41 @@ func TestGitHub72AThousandInFiveRepositoriesTakeTurns(t *testing.T) {
 		}
 	}
 }
+
+// Who does not own the shelf has a ticket dropped by a file beside it, which asks for nothing of a later ticket of the
+// issue and goes after the one that it stops.
+func TestATicketIsStoppedFromOutside(t *testing.T) {
+	s, one := ticket.Of(t.TempDir()), request(1, 12, 9, 0)
+	if err := errors.Join(s.Write(one), s.Write(request(1, 3, 9, 0)), s.Stop(one, "mia stopped it")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Read(12); err != nil || got.Dropped != "mia stopped it" {
+		t.Errorf("read: dropped %q, %v", got.Dropped, err)
+	}
+	if got, err := s.Drop(12, "the issue was closed"); err != nil || got.Dropped != "mia stopped it" {
+		t.Errorf("dropped again: %q, %v", got.Dropped, err)
+	}
+	if got, err := s.Stopped(one.Session); err != nil || got.Issue != 12 {
+		t.Errorf("stopped: issue %d, %v", got.Issue, err)
+	}
+	if got, err := s.Stopped("20261121-100431-issue-3"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("of another one: issue %d, %v", got.Issue, err)
+	}
+	if got, err := s.Drop(4, "the issue was closed"); err != nil || got.Issue != 0 {
+		t.Errorf("without a ticket: issue %d, %v", got.Issue, err)
+	}
+	later := one
+	later.Session += "-2"
+	if err := s.Write(later); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Read(12); err != nil || got.Dropped != "" {
+		t.Errorf("a later ticket: dropped %q, %v", got.Dropped, err)
+	}
+	if err := s.Remove(12); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := os.ReadDir(filepath.Dir(s.Placard(12))); len(left) != 1 {
+		t.Errorf("left: %v", left)
+	}
+}

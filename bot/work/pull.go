@@ -204,6 +204,7 @@ func (r *proposal) body(ctx context.Context, a orchestrator.Args, s *orchestrato
 	if b.Strays, err = r.Strays(); err != nil {
 		return b, err
 	}
+	b.Strays = b.Strays.By(a.Task)
 	if b.NeedsLook, err = r.needsLook(ctx, a, s); err != nil {
 		return b, err
 	}

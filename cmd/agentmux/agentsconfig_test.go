@@ -81,8 +81,15 @@ func TestAgentsFileOfTheConfiguration(t *testing.T) {
 		t.Errorf("a mistake in the file: %s", res.err)
 	}
 	r.write(filepath.Join(r.clone, "teams", "shop.yml"), one("shop"))
-	r.expect(exit.Done, "agents", "start", "--yes", "--headless")
-	r.expect(exit.Done, "agents", "start", "--yes", "--headless", "--file", filepath.Join(r.clone, ".dmux-agents.yml"))
+	if err := os.Rename(filepath.Join(r.clone, ".dmux-agents.yml"), filepath.Join(r.clone, "usual.yml")); err != nil {
+		t.Fatal(err)
+	}
+	if res := r.expect(exit.Done, "agents", "start", "--yes", "--headless"); !strings.Contains(res.err, "1 changed file is not included") {
+		t.Errorf("the file that is read counts as changed, or the other one does not: %s", res.err)
+	}
+	if res := r.expect(exit.Done, "agents", "start", "--yes", "--headless", "--file", filepath.Join(r.clone, "usual.yml")); strings.Contains(res.err, "changed file") {
+		t.Errorf("a file that is read counts as changed: %s", res.err)
+	}
 	if got := r.git(r.clone, "branch", "--list", "--format=%(refname:short)", "*/words"); got != "shop/words\nusual/words" {
 		t.Errorf("branches %q", got)
 	}

@@ -114,14 +114,8 @@ func TestAgentsInitWritesTheConfiguredFile(t *testing.T) {
 		}
 	}
 	const answers = "s\n\n\na\n\n\nDo it\n\n"
-	configure("teams/shop.yml")
-	file := filepath.Join(a.project, "teams", "shop.yml")
-	if out := a.types(exit.BadUsage, true, strings.NewReader(answers)); !strings.Contains(out, "there is no directory "+filepath.Dir(file)+"; make it first") {
-		t.Errorf("it says\n%s", out)
-	}
-	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	configure("teams/ours/shop.yml") // neither directory is there
+	file := filepath.Join(a.project, "teams", "ours", "shop.yml")
 	if out := a.types(exit.Done, true, strings.NewReader(answers)); !strings.Contains(out, "wrote "+file+" (1 agent)") {
 		t.Errorf("it says\n%s", out)
 	}
@@ -136,7 +130,10 @@ func TestAgentsInitWritesTheConfiguredFile(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(a.project, "away")); err != nil {
 		t.Fatal(err)
 	}
-	for file, says := range map[string]string{"away/shop.yml": "leads out of the project", "../shop.yml": "without ..", outside + "/shop.yml": "relative path", ".": "relative path", "teams/": "relative path"} {
+	if err := os.Symlink(filepath.Join(outside, "none"), filepath.Join(a.project, "nowhere")); err != nil {
+		t.Fatal(err)
+	}
+	for file, says := range map[string]string{"away/shop.yml": "leads out of the project", "away/new/shop.yml": "leads out of the project", "nowhere/shop.yml": "leads nowhere", "../shop.yml": "without ..", outside + "/shop.yml": "relative path", ".": "relative path", "teams/": "relative path"} {
 		configure(file)
 		if out := a.types(exit.BadUsage, true, strings.NewReader(answers), "--force"); !strings.Contains(out, says) {
 			t.Errorf("%s: %s", file, out)

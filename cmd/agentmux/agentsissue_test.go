@@ -66,8 +66,13 @@ agents:
 		if want := r.git(r.clone, "rev-parse", p.Head); p.HeadSHA != want {
 			t.Errorf("%s is at %s on the server, at %s in the clone", p.Head, p.HeadSHA, want)
 		}
-		if want := fmt.Sprintf("Closes #%d", map[string]int{"mia/feature/words": 1, "mia/feature/greeting": second}[p.Head]); p.Base == "main" && !strings.Contains(p.Body, want) {
-			t.Errorf("%s: no %q in\n%s", p.Head, want, p.Body)
+		// A word that closes does nothing on a pull request to another branch than the default one.
+		want, not := fmt.Sprintf("\nCloses #%d\n", map[string]int{"mia/feature/words": 1}[p.Head]), "Refs #"
+		if p.Base != "main" {
+			want, not = fmt.Sprintf("\nMerging this does not close the issue: the base is not the default branch.\n\nRefs #%d\n", second), "Closes #"
+		}
+		if !strings.Contains(p.Body, want) || strings.Contains(p.Body, not) {
+			t.Errorf("%s: no %q, or %q, in\n%s", p.Head, want, not, p.Body)
 		}
 	}
 	if want := []string{"mia/feature/words on main: Say two", "mia/feature/greeting on mia/feature/words: Greet the world"}; !slices.Equal(found, want) {

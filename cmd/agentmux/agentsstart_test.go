@@ -123,7 +123,14 @@ func TestAgentsStart(t *testing.T) {
 		t.Errorf("--only without a name: %s", res.err)
 	}
 	r.write(filepath.Join(r.dir, "playbook.yaml"), strings.Replace(teamPlaybook, "hello", "hello again", 1))
-	r.expect(exit.Done, "agents", "start", "--yes", "--headless", "--new", "--only", "words")
+	r.write(filepath.Join(r.dir, "shop-words", "unsaved.txt"), "of the run that has ended\n")
+	res = r.expect(exit.Done, "agents", "start", "--yes", "--headless", "--new", "--only", "words")
+	if got := r.fetched(res.err, "unsaved.txt"); got != "of the run that has ended" {
+		t.Errorf("kept of the workspace of the ended run: %q\n%s", got, res.err)
+	}
+	if _, err := os.Lstat(filepath.Join(r.dir, "shop-words", "unsaved.txt")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the new run works where the ended one left off: %v", err)
+	}
 	if got := r.git(r.clone, "rev-parse", "feature/words^"); got != words {
 		t.Errorf("feature/words does not go on from its tip: %s", got)
 	}
@@ -134,12 +141,8 @@ func TestAgentsStart(t *testing.T) {
 	// What is in no branch is kept, unless it is given up by name.
 	r.write(filepath.Join(r.dir, "shop-words", "late.txt"), "not handed in\n")
 	res = r.expect(exit.Done, "agents", "cleanup")
-	fetch := regexp.MustCompile(`git fetch (\S+) (refs/agentmux/preserved/\S+)`).FindStringSubmatch(res.err)
-	if fetch == nil {
-		t.Fatalf("no kept work in %s", res.err)
-	}
-	if got := r.git(r.clone, "--git-dir", fetch[1], "show", fetch[2]+":late.txt"); got != "not handed in" {
-		t.Errorf("kept: %q", got)
+	if got := r.fetched(res.err, "late.txt"); got != "not handed in" {
+		t.Errorf("kept: %q\n%s", got, res.err)
 	}
 	for _, gone := range []string{filepath.Join(r.dir, "shop-words"), filepath.Join(r.clone, ".dmux")} {
 		if _, err := os.Lstat(gone); !errors.Is(err, fs.ErrNotExist) {
@@ -150,6 +153,23 @@ func TestAgentsStart(t *testing.T) {
 		t.Errorf("feature/greeting after the cleanup: %s", got)
 	}
 	r.expect(exit.BadUsage, "agents", "cleanup", "--discard", "nobody")
+	if err := os.Remove(filepath.Join(r.clone, team.ChangelogFile)); err != nil { // which was asked for
+		t.Error(err)
+	}
+	if diff := changed(before, r.cloneFiles()); diff != "" {
+		t.Errorf("after the cleanup the clone differs, in its files, index, stash or configuration: %s", diff)
+	}
+}
+
+// fetched returns a file of the kept work that a command names, as a person fetches it; "" if none of that work has it.
+func (r *rig) fetched(told, file string) string {
+	r.t.Helper()
+	for _, fetch := range regexp.MustCompile(`git fetch (\S+) (refs/agentmux/preserved/\S+)`).FindAllStringSubmatch(told, -1) {
+		if r.git(r.clone, "--git-dir", fetch[1], "ls-tree", "--name-only", fetch[2], file) != "" {
+			return r.git(r.clone, "--git-dir", fetch[1], "show", fetch[2]+":"+file)
+		}
+	}
+	return ""
 }
 
 // An agent that fails blocks what depends on it; a retry, a marker made by hand and a stop of one

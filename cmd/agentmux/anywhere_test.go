@@ -58,6 +58,12 @@ func TestSessionsOfTheBotAreSteeredFromAnywhere(t *testing.T) {
 	if res := r.expect(4, "--project", r.clone, "issue", "1"); !strings.Contains(res.err, e.Name+" works on it already; agentmux attach "+e.Name) {
 		t.Errorf("issue: %s", res.err)
 	}
+	repo.AddIssue(fakehub.IssueSpec{Title: "Say two once more", Body: "Both files should say two.\n", Author: rigOwner})
+	repo.Label(3, "agentmux:quick", rigOwner)
+	r.eventually("the third request waits", func() bool { return r.hasLabel(rigRepo, 3, "agentmux:queued") }, b.out.String)
+	if res := from(0, "stop", rigRepo+"#3"); !strings.Contains(res.err, "stop: done") || r.hasLabel(rigRepo, 3, "agentmux:queued") {
+		t.Errorf("stop of what is queued: %s", res.err)
+	}
 	const one, two = rigRepo + "#1", rigRepo + "#2"
 	if res := from(0, "status", one); !strings.Contains(res.out, e.Name) || !strings.Contains(res.out, "implementing") {
 		t.Errorf("status:\n%s", res.out)

@@ -24,7 +24,7 @@ func TestWhatASteeringCommandMissesIsSaid(t *testing.T) {
 	r.expect(0, append(issueRun, "--name", "one", "--no-mirror")...)
 	const only = `; one is done: review the pull request; agentmux changes "..." one asks for another round`
 	for command, want := range map[string]string{
-		"say hi": "runs", "answer yes": "has an open question", "approve": "is at a gate", "stop": "runs or waits for a person",
+		"say hi": "runs", "answer yes": "has an open question", "approve": "is at a gate", "stop": "runs, begins or waits for a person",
 		"pause": "runs", "retry": "is unfinished", "resume": "is interrupted, parked or paused, or owes something", "attach": "runs",
 		"approve --exclude a.txt": "is at a gate",
 	} {

@@ -10,6 +10,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/command"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -77,6 +78,78 @@ func TestStartInterruptedBeforeTheHost(t *testing.T) {
 			}
 			if e.State.Kind == orchestrator.KindAgents {
 				s.cleansUp(e.Name)
+			}
+		})
+	}
+}
+
+// blocker is the terminal of a person whose start goes on only after something else has happened.
+type blocker struct {
+	bytes.Buffer
+	at   string
+	then func()
+}
+
+func (b *blocker) Write(p []byte) (int, error) {
+	n, err := b.Buffer.Write(p)
+	if b.then != nil && strings.Contains(b.String(), b.at) {
+		then := b.then
+		b.then = nil
+		then()
+	}
+	return n, err
+}
+
+// stops runs agentmux stop, and returns what it said and its exit code.
+func (s *shopper) stops(name string) (string, int) {
+	var out bytes.Buffer
+	code := run(s.t.Context(), []string{"--project", s.clone, "stop", name}, console.Streams{Out: &out, Err: &out})
+	return out.String(), code
+}
+
+// A stop of a session that was made, and that no host runs yet, stops it: a start that was cut short is
+// ended, and one that is under way reads it first.
+func TestStopBeforeTheHost(t *testing.T) {
+	for name, args := range map[string][]string{
+		"agents": {"agents", "start", "--yes", "--headless"}, "run": {"run", "add words", "--headless"},
+	} {
+		t.Run(name+", cut short", func(t *testing.T) {
+			s := newShopper(t, teamFile)
+			s.commit()
+			s.interruptedAt("(config: ", args...)
+			out, code := s.stops(s.only().Name)
+			s.eventually("its host is gone", func() bool { return !s.only().Running }, nil)
+			if e := s.only(); code != exit.Done || e.State.Outcome != orchestrator.OutcomeCanceled {
+				t.Errorf("exit %d, outcome %q\n%s", code, e.State.Outcome, out)
+			}
+		})
+		t.Run(name+", under way", func(t *testing.T) {
+			s := newShopper(t, teamFile)
+			s.commit()
+			stopped := make(chan struct{})
+			var told string
+			var code int
+			starting := &blocker{at: "(config: "}
+			starting.then = func() {
+				e := s.only()
+				go func() {
+					defer close(stopped)
+					told, code = s.stops(e.Name)
+				}()
+				s.eventually("the stop is recorded or refused", func() bool {
+					select {
+					case <-stopped:
+						return true
+					default:
+					}
+					end, err := command.Unread(e.Dir)
+					return err == nil && end > 0
+				}, nil)
+			}
+			ended := run(t.Context(), append([]string{"--project", s.clone}, args...), console.Streams{Out: starting, Err: starting})
+			<-stopped
+			if e := s.only(); code != exit.Done || ended != exit.Canceled || e.State.Outcome != orchestrator.OutcomeCanceled {
+				t.Errorf("stop: exit %d, start: exit %d, outcome %q\n%s\n%s", code, ended, e.State.Outcome, told, starting)
 			}
 		})
 	}

@@ -9,12 +9,13 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// startsHost are the commands that wake a parked session.
+// startsHost are the commands that wake a parked session. A stop also wakes one that no host has begun: nothing else would
+// read it.
 var startsHost = map[string]bool{"stop": true, "changes": true, "retry": true}
 
 // Wakes reports whether a command to a session without a host starts one that applies it.
 func Wakes(s *orchestrator.State, name string) bool {
-	return startsHost[name] && s.Parked() || name == "changes" && s.Phase == orchestrator.PhaseDone
+	return startsHost[name] && s.Parked() || name == "stop" && s.Unbegun() || name == "changes" && s.Phase == orchestrator.PhaseDone
 }
 
 // needText are the commands of NeedsText.
@@ -41,7 +42,7 @@ func Unfit(s *orchestrator.State, running bool, name string) string {
 		return "is done without a pull request"
 	case s.Phase == orchestrator.PhaseDone, running:
 		return ""
-	case name == "pause", name == "stop" && !s.Parked():
+	case name == "pause", name == "stop" && !s.Parked() && !s.Unbegun():
 		return "is not running"
 	}
 	return ""

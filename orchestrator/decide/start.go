@@ -17,7 +17,7 @@ func (r *reducer) start() {
 	switch {
 	case r.s.IsClassic():
 		r.startClassic()
-	case r.s.PhaseEnteredAt.IsZero() && !r.s.Ended():
+	case r.s.Unbegun():
 		r.begin("start")
 	case r.in.Start.Mode == orchestrator.StartResume:
 		r.resume()

@@ -108,7 +108,7 @@ func sayStrayed(d orchestrator.ScopeViolationRecord) string {
 	if len(paths) > most {
 		names = append(names, fmt.Sprintf("%d more", len(paths)-most))
 	}
-	return "subplan " + d.ID + " changed what it does not own: " + strings.Join(names, ", ")
+	return strayOf(d).Owner() + " changed what it does not own: " + strings.Join(names, ", ")
 }
 
 func sayExited(d orchestrator.AgentExitedRecord) string {

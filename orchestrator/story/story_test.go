@@ -167,8 +167,29 @@ func TestStraysAreThoseThatWereTaken(t *testing.T) {
 	if got := s.Tell(1, strings.ToUpper); got != "A (subplan 1), 1 more" {
 		t.Errorf("told: %q", got)
 	}
-	if s.Of("b") != "2" || s.Of("c") != "" {
+	if s.Of("b") != "subplan 2" || s.Of("c") != "" {
 		t.Errorf("b is of %q, c of %q", s.Of("b"), s.Of("c"))
+	}
+}
+
+// Of a run of an agents file they are said to be of agents, which have branches of their own.
+func TestStraysOfAgents(t *testing.T) {
+	var s story.Strays
+	for _, agent := range []string{"words", "greeting"} {
+		e := record(orchestrator.EvScopeViolation, map[string]any{"id": agent, "agent": true, "policy": "report", "paths": []orchestrator.ScopePath{{Path: "a"}}})
+		s.Fold(e)
+		if got, want := story.Line(e), "agent "+agent+" changed what it does not own: a"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := s.Lines(strings.ToUpper); len(got) != 1 || got[0] != "**Changed outside of the scope:** A (agent words), A (agent greeting)" {
+		t.Errorf("told: %q", got)
+	}
+	if got := s.By("greeting").Tell(2, strings.ToUpper); got != "A (agent greeting)" {
+		t.Errorf("of one: %q", got)
+	}
+	if got := s.By(""); len(got) != 0 {
+		t.Errorf("of no agent: %v", got)
 	}
 }
 

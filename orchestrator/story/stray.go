@@ -8,13 +8,30 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
-// Stray is a file that a subplan changed though the plan does not give it that file. The
-// change was taken, see implement.scope_policy.
+// Stray is a file that a subplan changed though the plan does not give it that file, or an agent of an
+// agents file outside of its scope. The change was taken, see implement.scope_policy and agents.scope_policy.
 type Stray struct {
-	Subplan string `json:"subplan"`
+	Subplan string `json:"subplan,omitempty"`
+	Agent   string `json:"agent,omitempty"` // of an agents file; empty: it was a subplan
 	Path    string `json:"path"`
 	Added   int    `json:"added"`
 	Removed int    `json:"removed"`
+}
+
+// Owner names who changed the file: "subplan 2" or "agent greeting".
+func (s Stray) Owner() string {
+	if s.Agent != "" {
+		return "agent " + s.Agent
+	}
+	return "subplan " + s.Subplan
+}
+
+// strayOf returns a stray of who the record is about, without a path.
+func strayOf(d orchestrator.ScopeViolationRecord) Stray {
+	if d.Agent {
+		return Stray{Agent: d.ID}
+	}
+	return Stray{Subplan: d.ID}
 }
 
 // Strays are those of a session's whole life, in the order they came, each path once.
@@ -27,16 +44,23 @@ func (s *Strays) Fold(e orchestrator.Event) {
 		return
 	}
 	for _, p := range scopePaths(d) {
-		stray := Stray{Subplan: d.ID, Path: p.Path, Added: p.Added, Removed: p.Removed}
-		*s = append(slices.DeleteFunc(*s, func(old Stray) bool { return old.Path == p.Path }), stray)
+		stray := strayOf(d)
+		stray.Path, stray.Added, stray.Removed = p.Path, p.Added, p.Removed
+		// Agents have branches of their own: what two of them changed is two files.
+		*s = append(slices.DeleteFunc(*s, func(old Stray) bool { return old.Path == p.Path && old.Agent == stray.Agent }), stray)
 	}
 }
 
-// Of returns the subplan that changed a path it does not own; "" of any other path.
-func (s Strays) Of(path string) (subplan string) {
+// By returns those of an agent of an agents file.
+func (s Strays) By(agent string) Strays {
+	return slices.DeleteFunc(slices.Clone(s), func(stray Stray) bool { return stray.Agent != agent })
+}
+
+// Of names who changed a path without owning it, see [Stray.Owner]; "" of any other path.
+func (s Strays) Of(path string) (owner string) {
 	for _, stray := range s {
 		if stray.Path == path {
-			return stray.Subplan
+			return stray.Owner()
 		}
 	}
 	return ""
@@ -51,7 +75,11 @@ func (s Strays) Lines(name func(path string) string) []string {
 	if len(s) == 0 {
 		return nil
 	}
-	return []string{"**Changed outside of their subplan:** " + s.Tell(maxStrays, name)}
+	what := "their subplan"
+	if s[0].Agent != "" {
+		what = "the scope"
+	}
+	return []string{"**Changed outside of " + what + ":** " + s.Tell(maxStrays, name)}
 }
 
 // Tell names at most most of the files by name, which makes a path fit for where it is shown.
@@ -62,7 +90,7 @@ func (s Strays) Tell(most int, name func(path string) string) string {
 			parts = append(parts, fmt.Sprintf("%d more", len(s)-most))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s (subplan %s)", name(stray.Path), stray.Subplan))
+		parts = append(parts, fmt.Sprintf("%s (%s)", name(stray.Path), stray.Owner()))
 	}
 	return strings.Join(parts, ", ")
 }

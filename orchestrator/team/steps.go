@@ -61,7 +61,7 @@ func (r *Run) take(a *agents.Agent, ev Evidence) {
 
 // outOfScope records what an agent changed outside of its scope.
 func (r *Run) outOfScope(a *agents.Agent, snap *orchestrator.Snapshot) {
-	r.Do.Event(orchestrator.ScopeViolationRecord{ID: a.Name, Policy: r.State.Settings.ScopePolicy, Paths: snap.Scope})
+	r.Do.Event(orchestrator.ScopeViolationRecord{ID: a.Name, Agent: true, Policy: r.State.Settings.ScopePolicy, Paths: snap.Scope})
 }
 
 // askAgain asks for the steps of submitted agents that are not pending: the end of a run drops

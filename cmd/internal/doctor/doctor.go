@@ -104,12 +104,16 @@ func Run(ctx context.Context, a *site.Finder, o Options) ([]Probe, error) {
 // probeProject probes everything about a clone.
 func probeProject(ctx context.Context, a *site.Finder, project string, write bool) ([]Probe, error) {
 	probes := probeMachine(ctx)
+	c, problems := config.Check(a.Sources(project))
 	if slices.ContainsFunc(probes, func(p Probe) bool { return p.Name == "git" && p.State == Failed }) {
 		probes = append(probes, skipped("clone", "git has to work first", ""))
 	} else {
-		probes = append(probes, probeClone(ctx, project))
+		var own []string
+		if problems.Err() == nil {
+			own = append(own, c.Agents.File)
+		}
+		probes = append(probes, probeClone(ctx, project, own...))
 	}
-	c, problems := config.Check(a.Sources(project))
 	if problems.Err() != nil {
 		lines := problems.Errors().Lines()
 		return append(probes, row("config", Failed, strings.Join(lines, "\n"), "correct the file; agentmux config check looks again")), nil

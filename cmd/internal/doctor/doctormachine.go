@@ -151,8 +151,8 @@ func probeDisk(dir string) Probe {
 	return passed("disk", "%s", detail)
 }
 
-func probeClone(ctx context.Context, project string) Probe {
-	clone, err := clone.Inspect(ctx, project)
+func probeClone(ctx context.Context, project string, own ...string) Probe {
+	clone, err := clone.Inspect(ctx, project, own...)
 	switch {
 	case err != nil:
 		detail, hint := site.CloneWords(err, project)

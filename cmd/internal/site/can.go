@@ -36,8 +36,10 @@ func Unfinished(e session.Entry) bool {
 	return e.State != nil && !e.Running && e.State.Phase != orchestrator.PhaseDone
 }
 
-// Stoppable reports whether a host runs the session or it waits for a person.
-func Stoppable(e session.Entry) bool { return Live(e) || e.State != nil && e.State.Parked() }
+// Stoppable reports whether a host runs the session, or is to begin it, or it waits for a person.
+func Stoppable(e session.Entry) bool {
+	return Live(e) || e.State != nil && (e.State.Parked() || e.State.Unbegun())
+}
 
 // Unended reports whether a session is not done.
 func Unended(e session.Entry) bool { return e.State != nil && e.State.Phase != orchestrator.PhaseDone }

@@ -3,6 +3,7 @@ package site
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -22,7 +23,8 @@ type Queue struct {
 
 // Queued is a request that has no session yet.
 type Queued struct {
-	Place      int // in the queue of all repositories, from 1
+	Place      int    // in the queue of all repositories, from 1
+	Project    string // the directory of the managed project
 	Repository string
 	Issue      int
 	Actor      string // who asked for it
@@ -30,6 +32,15 @@ type Queued struct {
 	Session    string // the name that its session gets
 	Asked      time.Time
 	Reason     string // why it waits, as a part of a sentence
+}
+
+// QueuedError says that an issue has no session because its request waits for a slot.
+type QueuedError struct{ Queued }
+
+// Error says what the request waits for and what can be done.
+func (e *QueuedError) Error() string {
+	issue := fmt.Sprintf("%s#%d", e.Repository, e.Issue)
+	return fmt.Sprintf("%s has no session yet: it waits %s; agentmux sessions --all shows its place, agentmux stop %s takes it out of the queue", issue, e.Reason, issue)
 }
 
 // QueueOf reads the tickets of managed projects. Places are those among them. What the bot
@@ -58,7 +69,7 @@ func QueueOf(projects []project.Managed) (Queue, error) {
 			reason = "for the end of the pause"
 		}
 		q.Tickets = append(q.Tickets, Queued{
-			Place: i + 1, Repository: m.Name(), Issue: t.Issue, Actor: t.Actor.Login, Workflow: t.Workflow, Session: t.Session, Asked: t.Requested, Reason: reason,
+			Place: i + 1, Project: m.Dir, Repository: m.Name(), Issue: t.Issue, Actor: t.Actor.Login, Workflow: t.Workflow, Session: t.Session, Asked: t.Requested, Reason: reason,
 		})
 	}
 	return q, nil

@@ -319,8 +319,7 @@ func (r reach) queued(arg string) error {
 	}
 	for _, t := range queue.Tickets {
 		if t.Issue == number {
-			return exit.Usage(fmt.Errorf("%s#%d has no session yet: it waits %s; agentmux sessions --all shows its place, "+
-				"the comment /agentmux stop on the issue takes it out of the queue", t.Repository, t.Issue, t.Reason))
+			return exit.Usage(&QueuedError{t})
 		}
 	}
 	return nil

@@ -78,10 +78,11 @@ func (f *Finder) Connect(ctx context.Context, s *Site, log *hostlog.Log) (err er
 	return f.Wire(ctx, s, log, true)
 }
 
-// OpenProject opens the project of the site at its first call. ExplainProject words the error.
-func (s *Site) OpenProject(ctx context.Context) (*project.Project, error) {
+// OpenProject opens the project of the site at its first call. ExplainProject words the error. Files in own do not count as
+// changed, see [clone.Inspect].
+func (s *Site) OpenProject(ctx context.Context, own ...string) (*project.Project, error) {
 	if s.opened == nil {
-		p, err := s.Host.Project(ctx, s.Project, s.Config)
+		p, err := s.Host.Project(ctx, s.Project, s.Config, own...)
 		if err != nil {
 			return p, err
 		}
@@ -197,11 +198,12 @@ func (s *Site) useApp(ctx context.Context, o host.Options) error {
 	if err != nil {
 		return err
 	}
-	open := bare.Project
+	var p *project.Project
 	if s.handed {
-		open = bare.Reopen
+		p, err = bare.Reopen(ctx, s.Project, s.Config)
+	} else {
+		p, err = bare.Project(ctx, s.Project, s.Config)
 	}
-	p, err := open(ctx, s.Project, s.Config)
 	if err != nil {
 		return ExplainProject(err, s.Project)
 	}

@@ -64,7 +64,7 @@ func Agents(ctx context.Context, a *site.Finder, o AgentsOptions) error {
 	if err != nil {
 		return err
 	}
-	project, err := s.OpenProject(ctx)
+	project, err := s.OpenProject(ctx, ownFile(o.File)...)
 	if err != nil {
 		return site.ExplainProject(err, s.Project)
 	}
@@ -230,6 +230,15 @@ func settleAutoAccept(a *site.Finder, s *site.Site, team *agents.Team, o AgentsO
 			a.Say("agent %s asks for permissions: \"sandbox: {unsafe_flags: true}\" in your own configuration allows auto_accept on this machine", m.Name)
 		}
 	}
+}
+
+// ownFile is a file that was named from the working directory; none if none was named.
+func ownFile(file string) []string {
+	abs, err := filepath.Abs(file)
+	if file == "" || err != nil {
+		return nil
+	}
+	return []string{abs}
 }
 
 // readTeam reads the agents file, as much of it as is to run.

@@ -15,7 +15,7 @@ import (
 
 // wanted says in words which sessions a command applies to.
 var wanted = map[string]string{
-	"stop": "runs or waits for a person", "pause": "runs", "say": "runs", "attach": "runs",
+	"stop": "runs, begins or waits for a person", "pause": "runs", "say": "runs", "attach": "runs",
 	"retry": "is unfinished", "resume": "is interrupted, parked or paused, or owes something", "approve": "is at a gate",
 	post.CommandSend: "runs or waits for a person", post.CommandAck: "runs or waits for a person", post.CommandRetry: "runs or waits for a person",
 	"answer": "has an open question", "changes": "is at a gate, is parked or has a pull request",

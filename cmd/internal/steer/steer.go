@@ -39,6 +39,9 @@ func Give(ctx context.Context, a *site.Finder, name string, can func(session.Ent
 			entry, err = one, nil
 		}
 	}
+	if queued := (*site.QueuedError)(nil); p.Name == "stop" && p.Args.Role == "" && errors.As(err, &queued) {
+		return dropQueued(ctx, a, queued.Queued, p)
+	}
 	if err != nil {
 		return err
 	}
@@ -76,7 +79,11 @@ func typed(p orchestrator.Payload) orchestrator.Payload {
 // become says what became of a command that is recorded.
 func become(ctx context.Context, a *site.Finder, entry session.Entry, p orchestrator.Payload) error {
 	g := &given{Finder: a, Payload: p}
-	if !entry.Running && !site.Served(entry) {
+	hosted := entry.Running || site.Served(entry) || entry.State.Unbegun() && awaitHost(ctx, entry)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !hosted {
 		return g.applyUnhosted(ctx, entry)
 	}
 	return g.awaitDecision(ctx, entry)

@@ -52,11 +52,25 @@ func stopBlind(e session.Entry) error {
 
 // awaitUnhosted waits for the host of a session to end, and reports whether it did in time.
 func awaitUnhosted(ctx context.Context, e session.Entry) bool {
-	limit := time.NewTimer(decisionWait)
+	return until(ctx, decisionWait, func() bool { return !session.Running(e.Dir) })
+}
+
+// hostWait is how long a command waits for the host of a start that may be under way.
+const hostWait = 2 * time.Second
+
+// awaitHost waits for the first host of a session, and reports whether one came in time: a start that was
+// cut short brings none.
+func awaitHost(ctx context.Context, e session.Entry) bool {
+	return until(ctx, hostWait, func() bool { return session.Running(e.Dir) })
+}
+
+// until waits until something is so, and reports whether it was in time.
+func until(ctx context.Context, wait time.Duration, is func() bool) bool {
+	limit := time.NewTimer(wait)
 	defer limit.Stop()
 	tick := time.NewTicker(hostPause)
 	defer tick.Stop()
-	for session.Running(e.Dir) {
+	for !is() {
 		select {
 		case <-ctx.Done():
 			return false

@@ -65,6 +65,12 @@ func Init(ctx context.Context, a *site.Finder, o Options) error {
 	if _, problems := agents.Parse(file, data, agents.Known{}); problems.Err() != nil {
 		return fmt.Errorf("check the file before it is written: %w", problems.Err())
 	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return cannotWrite(file, err)
+	}
+	if err := isWithin(project, filepath.Dir(file)); err != nil {
+		return err // it was exchanged while questions were asked
+	}
 	if err := write(file, data, o.Force); err != nil {
 		return err
 	}
@@ -72,15 +78,18 @@ func Init(ctx context.Context, a *site.Finder, o Options) error {
 	return nil
 }
 
-// isWithin fails unless dir is a directory of the project: a repository that names the file must not lead out of itself by a link.
+// isWithin fails unless dir is a directory of the project, or is to be made in one: a repository that names the file must not lead out of itself by a link.
 func isWithin(project, dir string) error {
 	whole, err := filepath.EvalSymlinks(project)
 	if err != nil {
 		return err
 	}
 	at, err := filepath.EvalSymlinks(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return exit.Usage(fmt.Errorf("agents.file: there is no directory %s; make it first", dir))
+	for lacking := dir; errors.Is(err, fs.ErrNotExist); at, err = filepath.EvalSymlinks(lacking) {
+		if _, there := os.Lstat(lacking); there == nil {
+			return exit.Usage(fmt.Errorf("agents.file: %s is a link that leads nowhere", lacking))
+		}
+		lacking = filepath.Dir(lacking) // it is made when the file is written
 	}
 	if err != nil {
 		return err

@@ -38,9 +38,16 @@ var (
 
 // Inspect reads a person's clone that holds dir and changes nothing in it. No filter,
 // hook or monitor of its configuration runs. The error is ErrNotClone, ErrBare or ErrForeign
-// where dir is in no clone of the person.
-func Inspect(ctx context.Context, dir string) (Clone, error) {
+// where dir is in no clone of the person. Files in own, as paths relative to dir or absolute, are not counted as
+// changed while git does not track them: a run reads them where they are.
+func Inspect(ctx context.Context, dir string, own ...string) (Clone, error) {
 	in := inspection{}
+	for _, file := range own {
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(dir, file)
+		}
+		in.own = append(in.own, file)
+	}
 	return in.find(ctx, dir, in.origin, in.head, in.remote, in.changed)
 }
 
@@ -73,6 +80,7 @@ func Pushes(ctx context.Context, dir string) (map[string]string, error) {
 
 type inspection struct {
 	dir   string
+	own   []string // files that do not count while they are untracked
 	clone Clone
 }
 
@@ -194,6 +202,11 @@ func (in *inspection) changed(ctx context.Context) error {
 	untracked := []string{"ls-files", "-z", "--others", "--exclude-per-directory=.gitignore", "--directory", "--no-empty-directory"}
 	// These are files of this program, or configuration that a run reads where it is.
 	untracked = append(untracked, "--exclude=/.agentmux/", "--exclude=.dmux-agents.yml")
+	for _, file := range in.own {
+		if below, ok := in.below(file); ok {
+			untracked = append(untracked, "--exclude=/"+literal(below))
+		}
+	}
 	untracked = append(untracked, in.excludes(ctx)...)
 	for _, c := range []git.Call{
 		in.git("diff-index", "--cached", "--name-only", "-z", "--ignore-submodules=all", "--no-ext-diff", against),
@@ -206,6 +219,16 @@ func (in *inspection) changed(ctx context.Context) error {
 	}
 	in.clone.Changed = len(set)
 	return nil
+}
+
+// below returns the path of a file from the root of the clone, which git names without links.
+func (in *inspection) below(file string) (path string, ok bool) {
+	dir, err := filepath.EvalSymlinks(filepath.Dir(file))
+	if err != nil {
+		return "", false // the file is not there
+	}
+	path, err = filepath.Rel(in.dir, filepath.Join(dir, filepath.Base(file)))
+	return filepath.ToSlash(path), err == nil && filepath.IsLocal(path)
 }
 
 // excludes names the person's own ignore files at their usual places.

@@ -54,6 +54,22 @@ func TestInspect(t *testing.T) {
 	}
 }
 
+// Files that a run reads where they are do not count as changed while git does not track them, whatever they are called.
+func TestInspectLeavesOutWhatARunReads(t *testing.T) {
+	r := repotest.New(t, map[string]string{"a": "a\n", "tracked.yml": "a\n"})
+	repotest.Write(t, r.Clone, map[string]string{"teams/the [one] #1.yml": "a\n", "other.yml": "b\n", "tracked.yml": "b\n", "teams2/other.yml": "c\n", "below/shop.yml": "d\n"})
+	for own, want := range map[string]int{
+		"none": 5, "teams/the [one] #1.yml": 4, "other.yml": 4, "tracked.yml": 5, "../elsewhere.yml": 5, filepath.Join(r.Clone, "teams2", "other.yml"): 4,
+	} {
+		if got, err := clone.Inspect(t.Context(), r.Clone, own); err != nil || got.Changed != want {
+			t.Errorf("without %s: %d changed, %v, want %d", own, got.Changed, err, want)
+		}
+	}
+	if got, err := clone.Inspect(t.Context(), filepath.Join(r.Clone, "below"), "shop.yml"); err != nil || got.Changed != 4 {
+		t.Errorf("from below: %d changed, %v", got.Changed, err)
+	}
+}
+
 func TestInspectWithoutCommitAndOutside(t *testing.T) {
 	dir := t.TempDir()
 	bare := filepath.Join(t.TempDir(), "bare.git")

@@ -2,7 +2,8 @@
 // taken over on a person's word, and which branches they reserve. A session that is not noted
 // here is foreign: it is shown, and not continued.
 //
-// A note is replaced whole. A branch is kept for one session until that session is removed.
+// A note is replaced whole. A branch is kept for one session until that session is removed. A process that
+// ends before its session is made keeps nothing for it.
 package register
 
 import (

@@ -22,13 +22,15 @@ type reservation struct {
 	Repo   string `json:"repo"`
 	Branch string `json:"branch"`
 	ID     string `json:"id"`
+	By     *maker `json:"by,omitempty"` // nil: not known
 }
 
 // turnWait is how long a session waits for others that reserve their branches.
 const turnWait = time.Minute
 
 // reservedAtLeast is how long a reservation counts whose session is not there: it may be about
-// to be made. A start that fails gives back its own at once; this is for one that was killed.
+// to be made. A start that fails gives back its own at once, and what one has reserved that was killed
+// is free with the end of its process; this is for one of which that is not known.
 const reservedAtLeast = time.Minute
 
 // Reserve keeps a branch of a repository for the session with an identity, and reports whether
@@ -57,10 +59,10 @@ func (r Register) reserve(repo, branch, id string) (bool, error) {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return false, err
-	case json.Unmarshal(data, &there) == nil && there.ID != id && r.holds(file, there.ID):
+	case json.Unmarshal(data, &there) == nil && there.ID != id && r.holds(file, there):
 		return false, nil
 	}
-	if data, err = json.Marshal(reservation{Repo: repo, Branch: branch, ID: id}); err != nil {
+	if data, err = json.Marshal(reservation{Repo: repo, Branch: branch, ID: id, By: thisProcess()}); err != nil {
 		return false, err
 	}
 	return true, durable.Replace(file, append(data, '\n'))
@@ -70,18 +72,18 @@ func (r Register) reserve(repo, branch, id string) (bool, error) {
 func (r Register) Holder(repo, branch string) string {
 	file := filepath.Join(r.branches(), fileName(repo, branch)+".json")
 	var there reservation
-	if data, err := session.ReadFile(file); err != nil || json.Unmarshal(data, &there) != nil || !r.holds(file, there.ID) {
+	if data, err := session.ReadFile(file); err != nil || json.Unmarshal(data, &there) != nil || !r.holds(file, there) {
 		return ""
 	}
 	return there.ID
 }
 
 // holds reports whether the session of a reservation is there, or may be soon.
-func (r Register) holds(file, id string) bool {
-	if info, err := os.Lstat(file); err == nil && time.Since(info.ModTime()) < reservedAtLeast {
+func (r Register) holds(file string, there reservation) bool {
+	if info, err := os.Lstat(file); err == nil && time.Since(info.ModTime()) < reservedAtLeast && !there.By.gone() {
 		return true
 	}
-	note, err := r.Read(id)
+	note, err := r.Read(there.ID)
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist)
 	}
