@@ -106,10 +106,10 @@ func sent(req *http.Request, err error) error {
 }
 
 // Query asks one GraphQL document that only reads, for packages beside this one. served is false
-// where the server has no GraphQL.
+// where the server has no GraphQL, and where it tells of a part alone: REST has what it does not tell.
 func (c *Client) Query(ctx context.Context, document string, variables map[string]any, out any) (served bool, err error) {
 	err = c.ask(ctx, document, variables, out)
-	if errors.Is(err, errNoGraphQL) {
+	if errors.Is(err, errNoGraphQL) || transport.IsForeign(err) {
 		return false, nil
 	}
 	return true, err
