@@ -1072,8 +1072,15 @@ func TestGitHub82ACommandToAHostThatIsGone(t *testing.T) {
 		look          bool // the session of this host ends
 		want          []string
 	}{
-		"it is left":               {then: func(s *scene) { s.subject.Left = true; standings["parked"](s) }, want: []string{"resume"}},
-		"it was taken":             {body: "/agentmux pause", then: func(s *scene) { s.start() }, want: []string{"pause"}},
+		"it is left":   {then: func(s *scene) { s.subject.Left = true; standings["parked"](s) }, want: []string{"resume"}},
+		"it was taken": {body: "/agentmux pause", then: func(s *scene) { s.start() }, want: []string{"pause"}},
+		"its session is to be continued": {body: "/agentmux pause", then: func(s *scene) {
+			s.subject.Ticket, s.subject.Saved = true, true
+			s.pass(2 * time.Minute)
+			s.ear.Step(s.Context())
+			s.subject.Ticket, s.subject.Saved = false, false
+			s.start()
+		}, want: []string{"pause"}},
 		"it was taken, and ended":  {then: standings["parked"], look: true, want: []string{"resume"}},
 		"it was seen, and no more": {receipt: "eyes", then: func(s *scene) { s.subject.Left = true; standings["parked"](s) }, want: []string{"resume"}},
 		"it was done":              {receipt: "eyes +1", then: func(s *scene) { s.subject.Left = true; standings["parked"](s) }},
