@@ -38,7 +38,7 @@ func (o owner) Find(ctx context.Context, number int, pull bool) (ear.Subject, er
 	if err != nil {
 		return s, err
 	}
-	s.Lost = left != nil && left.Begun && o.sessions.of(issue) == nil && (s.Of == "" || s.Of == left.Seen.Claim.Session)
+	s.Left, s.Lost = left != nil, left != nil && left.Begun && o.sessions.of(issue) == nil && (s.Of == "" || s.Of == left.Seen.Claim.Session)
 	if holder != "" && holder != o.bot.host {
 		s.Holder = holder.String()
 	}
@@ -54,7 +54,7 @@ func (o owner) Find(ctx context.Context, number int, pull bool) (ear.Subject, er
 	case err != nil:
 		return s, err
 	}
-	s.Ticket, s.Since = true, t.Requested
+	s.Ticket, s.Saved, s.Since = true, t.Saved, t.Requested
 	return s, nil
 }
 

@@ -130,7 +130,7 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 	}
 	r.saved = recall.Checkpoints{Host: r.host, Project: r.project, Configs: &r.configs, Config: b.Config, ID: b.host, Repo: r.name}
 	r.desk, err = tenure.OpenDesk(ctx, r.host, tenure.DeskSpec{
-		Repo: r.repo, RepoID: r.id, Host: b.host, SingleHost: b.Config.Bot.SingleHost, Write: b.Config.GitHub.WriteEvery(), Free: b.queue.Free, Log: b.Log,
+		Repo: r.repo, RepoID: r.id, Host: b.host, SingleHost: b.Config.Bot.SingleHost, Write: b.Config.GitHub.WriteEvery(), Free: b.queue.Free, Clock: claim.Clock{Now: b.Now}, Log: b.Log,
 	})
 	r.lookout = orphan.New(orphan.Options{
 		Desk: r.desk, Own: b.host, Issue: b.Issue, Quiet: b.Commanded, Found: func(issue int) { r.met.Add(issue, time.Time{}) }, Room: b.queue.Room, Now: b.Now, Log: r.log(),

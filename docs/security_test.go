@@ -45,7 +45,7 @@ var securityCases = map[int]string{
 
 // securityAlso are tests that carry a case under another name.
 var securityAlso = map[int][]string{
-	20: {"orchestrator/decide/park_test.go TestProtocolG5ReadyOnlyForTheTreeThatPassed", "orchestrator/decide/walk_test.go TestTwoReviewersSecondStepOnTheFinalTree"},
+	20: {"orchestrator/decide/park_test.go TestProtocolG5ReadyOnlyForTheTreeThatPassed"},
 	41: {"bot/host/teamtest_test.go TestProtocolM7TheTestOfAnAgentNeedsToBeAllowed"},
 	4:  {"internal/sanitize/fuzz_test.go FuzzSanitize"},
 	13: {"bot/host/github_test.go TestProtocolG7HeldPathsKeepTheDraft", "orchestrator/decide/park_test.go TestProtocolG5ReadyOnlyForTheTreeThatPassed"},

@@ -28,7 +28,7 @@ type Client struct {
 	Now   func() time.Time // by the clock of the server, as its answers tell
 
 	mu          sync.Mutex
-	noGraphQL   bool // the server answered that it has no GraphQL endpoint
+	noGraphQL   time.Time // until when the server is taken for one that has no GraphQL endpoint, as it answered
 	viewer      *Account
 	permissions map[string]remembered
 }
@@ -106,10 +106,10 @@ func sent(req *http.Request, err error) error {
 }
 
 // Query asks one GraphQL document that only reads, for packages beside this one. served is false
-// where the server has no GraphQL.
+// where the server has no GraphQL, and where it tells of a part alone: REST has what it does not tell.
 func (c *Client) Query(ctx context.Context, document string, variables map[string]any, out any) (served bool, err error) {
 	err = c.ask(ctx, document, variables, out)
-	if errors.Is(err, errNoGraphQL) {
+	if errors.Is(err, errNoGraphQL) || transport.IsForeign(err) {
 		return false, nil
 	}
 	return true, err
@@ -139,7 +139,7 @@ func (c *Client) ask(ctx context.Context, document string, variables map[string]
 	err := c.do(ctx, http.MethodPost, c.stack.GraphQL.String(), in, &answer)
 	if transport.IsNotFound(err) || isUnsupported(err) || transport.IsForeign(err) && c.hasREST(ctx) {
 		c.mu.Lock()
-		c.noGraphQL = true
+		c.noGraphQL = c.Now().Add(time.Hour) // a proxy may have answered, while the server was down
 		c.mu.Unlock()
 		return errNoGraphQL
 	}
@@ -167,7 +167,7 @@ func (c *Client) hasREST(ctx context.Context) bool {
 func (c *Client) withoutGraphQL() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.noGraphQL
+	return c.Now().Before(c.noGraphQL)
 }
 
 // operationName is the word after query or mutation.

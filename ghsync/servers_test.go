@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
@@ -74,6 +75,32 @@ func TestServersWithoutGraphQL(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A server that had no GraphQL once may have it: it is asked again after an hour, and not before.
+func TestGraphQLThatIsBackIsUsed(t *testing.T) {
+	there, asked := false, 0
+	over(t, func(_ int, req *http.Request) (*http.Response, error) {
+		if !strings.HasSuffix(req.URL.Path, "/graphql") {
+			return at(issueAnswers(), req)
+		}
+		if asked++; !there {
+			return respond(http.StatusNotFound, `{"message":"Not Found"}`)
+		}
+		return respond(http.StatusOK, `{"data":{"viewer":{"__typename":"User","login":"octo-dev","databaseId":9}}}`)
+	}, func(t *testing.T, c *ghsync.Client, _ *wire) {
+		for _, pass := range []time.Duration{0, 59 * time.Minute} {
+			time.Sleep(pass) // of the bubble
+			if _, err := c.Record(t.Context(), octoWidgets, 12); err != nil || asked != 1 {
+				t.Fatalf("asked %d times, %v", asked, err)
+			}
+		}
+		there = true
+		time.Sleep(time.Minute)
+		if me, err := c.Viewer(t.Context()); err != nil || me.ID != 9 || asked != 2 {
+			t.Errorf("%+v, asked %d times, %v", me, asked, err)
+		}
+	})
 }
 
 // A page of a proxy in the place of GraphQL means that there is none if the rest of the

@@ -13,7 +13,8 @@
 //
 // Promises: a command counts once, however often its comment is seen and whenever the program is
 // killed, since the source id of the comment decides under the lock of the session's file; what
-// was judged is written to the repository's journal before anything follows from it, and receipts
+// was judged is written to the repository's journal before anything follows from it; a comment that another
+// host works on the issue of is heard here if that host is gone before it gave a last receipt; receipts
 // that are owed are given by the next process. A permission that could not be read is never taken
 // for one. A receipt is a write: the owner's guard is asked before each.
 //

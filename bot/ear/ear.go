@@ -73,6 +73,8 @@ type waiting struct {
 	due       time.Time
 	failures  int
 	elsewhere bool // another host had the issue
+	late      bool // for longer than its minute
+	taken     bool // and this one has had it since
 }
 
 // debt is what this process knows of a command in the journal that is not done.
@@ -252,6 +254,11 @@ func (e *Ear) News(ctx context.Context, issue int, since time.Time) (bool, error
 func (e *Ear) news(ctx context.Context, s Subject) (bool, error) {
 	e.pass.Lock()
 	defer e.pass.Unlock()
+	for _, w := range e.waiting {
+		w.taken = w.taken || w.on == s.Issue || w.on == s.Pull
+	}
+	e.look(s.Issue)
+	e.look(s.Pull)
 	e.judgeAll(ctx)
 	e.settleAll(ctx)
 	if s.Dir == "" {
@@ -333,6 +340,7 @@ func (e *Ear) judgeAll(ctx context.Context) {
 	for _, m := range came {
 		if e.waiting[m.source] == nil && (len(e.waiting) < maxWaiting || e.people.familiar(m.author, now)) {
 			e.waiting[m.source] = &waiting{message: m, first: now}
+			e.look(m.on)
 		}
 	}
 	type place struct {
@@ -353,7 +361,9 @@ func (e *Ear) judgeAll(ctx context.Context) {
 			continue
 		}
 		wait, err := e.judge(ctx, w)
-		if err != nil {
+		if err == nil {
+			w.failures = 0
+		} else {
 			w.failures++
 			wait = pause(err, w.failures)
 			e.o.Log.Warn("a command cannot be judged yet", "issue", w.on, "source", w.source, "attempt", w.failures, "wait", wait.String(), "err", err)
@@ -364,6 +374,15 @@ func (e *Ear) judgeAll(ctx context.Context) {
 			continue
 		}
 		delete(e.waiting, w.source)
+	}
+}
+
+// look has commands of an issue or a pull request that wait for another host judged now: one that is newer waits for them.
+func (e *Ear) look(on int) {
+	for _, w := range e.waiting {
+		if w.on == on && w.elsewhere && w.failures == 0 {
+			w.due = time.Time{}
+		}
 	}
 }
 

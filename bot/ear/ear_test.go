@@ -1,6 +1,7 @@
 package ear_test
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"os"
@@ -1060,3 +1061,65 @@ func TestASessionThatIsGone(t *testing.T) {
 }
 
 var _ ear.Owner = (*owner)(nil)
+
+// A host that has a command and is gone before it heard it shows that by its claim, ten minutes later at the earliest.
+// The command is heard then, once: of what the host left, in the session that was taken from it, or at the end of that.
+// What it gave a last receipt for, or what is there once it gave the issue back, is not.
+func TestGitHub82ACommandToAHostThatIsGone(t *testing.T) {
+	for name, c := range map[string]struct {
+		body, receipt string
+		then          func(s *scene)
+		look          bool // the session of this host ends
+		want          []string
+	}{
+		"it is left":   {then: func(s *scene) { s.subject.Left = true; standings["parked"](s) }, want: []string{"resume"}},
+		"it was taken": {body: "/agentmux pause", then: func(s *scene) { s.start() }, want: []string{"pause"}},
+		"its session is to be continued": {body: "/agentmux pause", then: func(s *scene) {
+			s.subject.Ticket, s.subject.Saved = true, true
+			s.pass(2 * time.Minute)
+			s.ear.Step(s.Context())
+			s.subject.Ticket, s.subject.Saved = false, false
+			s.start()
+		}, want: []string{"pause"}},
+		"it was taken, and ended":  {then: standings["parked"], look: true, want: []string{"resume"}},
+		"it was seen, and no more": {receipt: "eyes", then: func(s *scene) { s.subject.Left = true; standings["parked"](s) }, want: []string{"resume"}},
+		"it was done":              {receipt: "eyes +1", then: func(s *scene) { s.subject.Left = true; standings["parked"](s) }},
+		"the issue was given back": {then: standings["parked"]},
+		"another host took it":     {then: func(s *scene) { standings["parked"](s); s.subject.Holder = "h_2222222222222222" }},
+		"nothing of it is here":    {then: func(*scene) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			s.subject.Holder = "h_1111111111111111"
+			id := s.comment(cmp.Or(c.body, "/agentmux resume"), "wil")
+			s.poll()
+			for range 10 {
+				s.ear.Step(t.Context())
+				s.pass(time.Minute)
+				if c.receipt != "" && s.receipts(id) == "" {
+					for content := range strings.FieldsSeq(c.receipt) {
+						s.react(id, content, botLogin)
+					}
+				}
+			}
+			s.subject.Holder = ""
+			c.then(s)
+			if c.look {
+				if _, err := s.ear.News(t.Context(), s.issue, s.Now()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 3 {
+				s.pass(2 * time.Minute)
+				s.ear.Step(t.Context())
+			}
+			var got []string
+			if s.sess != nil {
+				got = s.lines()
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("lines %q, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -26,8 +26,9 @@ const (
 	maxAge, answerAge = 24 * time.Hour, 7 * 24 * time.Hour
 	// elsewhereTime is how long a command waits for the host that works on its issue.
 	elsewhereTime = time.Minute
-	// elsewherePause is the time between two looks at that host's claim.
-	elsewherePause = 5 * time.Second
+	// elsewherePause is the time between two looks at that host's claim, leftPause once it has had its minute: it may be
+	// gone, which its claim shows ten minutes later. It is longer than the minute of [Ear.Idle].
+	elsewherePause, leftPause = 5 * time.Second, 2 * time.Minute
 
 	// touchTime is how much later than it was written the server may say that a comment changed
 	// which no person did change: GitHub stores what follows from a new comment a second later.
@@ -56,22 +57,25 @@ func (e *Ear) judge(ctx context.Context, w *waiting) (wait time.Duration, err er
 	if err != nil || s.Issue == 0 {
 		return 0, err
 	}
+	j := judgement{Ear: e, w: w, s: s}
 	if s.Holder != "" {
-		return e.elsewhere(ctx, w)
+		return j.elsewhere(ctx)
+	}
+	if served, err := j.served(); err != nil || served {
+		return 0, err
+	}
+	if s.Saved && j.waits() {
+		return leftPause, nil
 	}
 	if s.Ticket {
-		s.Dir = "" // what waits is not that session
+		j.s.Dir = "" // what waits is not that session
 	}
-	j := judgement{Ear: e, w: w, s: s}
 	if known, err := j.recorded(); err != nil || known {
 		return 0, err
 	}
-	a, wait := e.people.permission(ctx, w.author, e.o.Now())
-	if a.Err != nil || wait > 0 {
-		return wait, a.Err
-	}
-	if is := a.Permission.Account.ID; !a.Permission.Write() || is != 0 && is != w.author.ID {
-		return 0, j.append(journal.Command{State: journal.Refused})
+	a, wait, err := j.mayCommand(ctx)
+	if err != nil || wait > 0 || !j.isAuthor(a) {
+		return wait, err
 	}
 	if w.reacted || w.elsewhere {
 		if done, err := j.receipted(ctx); err != nil || done {
@@ -83,7 +87,7 @@ func (e *Ear) judge(ctx context.Context, w *waiting) (wait time.Duration, err er
 			return 0, err
 		}
 		if j.s.Holder != "" {
-			return e.elsewhere(ctx, w)
+			return j.elsewhere(ctx)
 		}
 		if known, err := j.recorded(); err != nil || known { // the machine that had it heard the command
 			return 0, err
@@ -92,18 +96,65 @@ func (e *Ear) judge(ctx context.Context, w *waiting) (wait time.Duration, err er
 	return 0, j.decide(ctx, a)
 }
 
-// elsewhere returns how long a command waits for the host that works on its issue; 0: no longer.
-func (e *Ear) elsewhere(ctx context.Context, w *waiting) (wait time.Duration, err error) {
-	w.elsewhere = true
-	if e.o.Now().Sub(w.first) >= elsewhereTime {
-		return 0, nil
+// mayCommand reads what the author may do, and records that somebody without write permission is passed over; isAuthor tells.
+// wait > 0: too many were asked about.
+func (j *judgement) mayCommand(ctx context.Context) (a gate.Answer, wait time.Duration, err error) {
+	a, wait = j.people.permission(ctx, j.w.author, j.o.Now())
+	if a.Err != nil || wait > 0 || j.isAuthor(a) {
+		return a, wait, a.Err
 	}
-	if e.o.Brief && !isReview(w.source) {
-		if has, err := e.hasIt(ctx, w); err != nil || has {
+	return a, 0, j.append(journal.Command{State: journal.Refused})
+}
+
+// isAuthor reports whether the answer is about the author of the command, and allows it to give commands.
+func (j *judgement) isAuthor(a gate.Answer) bool {
+	is := a.Permission.Account.ID
+	return a.Permission.Write() && (is == 0 || is == j.w.author.ID)
+}
+
+// waits reports whether the command is for the session that a ticket continues, and not for the ticket.
+func (j *judgement) waits() bool {
+	order, _ := Parse(j.w.body)
+	return deeds[order.Verb][live] == line && deeds[order.Verb][ticket] == refuse
+}
+
+// elsewhere returns how long a command waits for the host that works on its issue; 0: no longer. After its minute that host
+// may be gone, which its claim shows late: a bot, which stays, forgets only a comment with a last receipt. A job forgets all,
+// since the sweep begins another one for what is left; a review is read again with its pull request.
+func (j *judgement) elsewhere(ctx context.Context) (wait time.Duration, err error) {
+	j.w.elsewhere = true
+	late := j.o.Now().Sub(j.w.first) >= elsewhereTime
+	switch {
+	case late && (j.o.Brief || isReview(j.w.source)):
+		return 0, nil
+	case j.o.Brief && !isReview(j.w.source):
+		if has, err := j.hasIt(ctx, j.w); err != nil || has {
 			return 0, err
 		}
 	}
-	return elsewherePause, nil
+	if !late {
+		return elsewherePause, nil
+	}
+	j.w.late = true
+	a, wait, err := j.mayCommand(ctx)
+	if err != nil || wait > 0 || !j.isAuthor(a) {
+		return wait, err
+	}
+	done, err := j.receipted(ctx)
+	if err != nil || done {
+		return 0, err
+	}
+	return leftPause, nil
+}
+
+// served reports whether the host that had its minute for the command gave the issue back. Whoever does that has read the
+// comments once more, and what it passed over is not for another one.
+func (j *judgement) served() (bool, error) {
+	if !j.w.late || j.w.taken || j.s.Left || j.s.Saved {
+		return false, nil
+	}
+	err := j.readState()
+	return j.state == nil || j.state.Ended(), err
 }
 
 // hasIt reports whether the host that works on the issue says by a receipt that it has the command: one of the

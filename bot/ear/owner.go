@@ -35,7 +35,9 @@ type Subject struct {
 	Issue  int
 	Holder string // another host that works on the issue; its ear hears the commands
 	Ticket bool   // a request waits for its turn
-	Lost   bool   // a host that is gone left the issue and its session, and this one may take it
+	Saved  bool   // it continues a session, which hears what is said once it is here
+	Left   bool   // a host that is gone left the issue, and this one may take it
+	Lost   bool   // and its session is of no directory here
 	Dir    string // of the newest session on this machine; empty: there is none
 	// Of is the session that a pull request is of, by its name on the server, if this machine does not know the pull
 	// request. Other: the one in Dir is another one.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -264,7 +265,7 @@ func TestBotAdoptsWhatTheFormerOneLeft(t *testing.T) {
 }
 
 // A build that takes the place of the program under live agents continues with them: they, and what they call to
-// speak with it, are of the build before.
+// speak with it, are of the build before, and so is the form of the session's state.
 func TestGitHub89ABotOfAnotherBuildAdoptsTheAgents(t *testing.T) {
 	t.Parallel()
 	adopted(t, syscall.SIGTERM, true)
@@ -291,6 +292,42 @@ func (r *rig) another(change string) {
 	r.setEnv(panesEnv, r.other)
 }
 
+// processOf is the process of a launch of the only session of the bot, as its host noted it.
+func (r *rig) processOf(launch orchestrator.Launch) int {
+	r.t.Helper()
+	sess, err := session.Open(r.served(rigRepo)[0].Dir)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, of := range sess.ReadRuntime().Launches {
+		if of.Launch == launch && of.PID != 0 {
+			return of.PID
+		}
+	}
+	r.t.Fatalf("no process of %s: %+v", launch, sess.ReadRuntime())
+	return 0
+}
+
+// asEarlier writes the state of a session without what the first versions of a bot did not write.
+func (r *rig) asEarlier(e session.Entry) {
+	r.t.Helper()
+	for _, name := range []string{session.StateFile, session.StateFile + ".bak"} {
+		file := filepath.Join(e.Dir, name)
+		var state map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(r.read(file)), &state); err != nil {
+			r.t.Fatal(err)
+		}
+		for _, key := range []string{"checksum", "message_seq", "message_cursor"} {
+			delete(state, key)
+		}
+		data, err := json.MarshalIndent(state, "", "  ")
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		r.write(file, string(data)+"\n")
+	}
+}
+
 func adopted(t *testing.T, sig syscall.Signal, upgraded bool) {
 	gate := filepath.Join(t.TempDir(), "go")
 	r := newRig(t, rigOptions{playbook: heldUntil(gate), unlabel: true, config: botConfig})
@@ -312,7 +349,7 @@ func adopted(t *testing.T, sig syscall.Signal, upgraded bool) {
 		return false
 	}
 	r.eventually("the coder is at work", coder, first.out.String)
-	before := launch
+	before, pid := launch, r.processOf(launch)
 	claimed := r.claimRef()
 	code := first.exit(sig)
 	if told := "the agents of 1 session stay at work"; sig == syscall.SIGTERM && (code != 0 || !strings.Contains(first.out.String(), told)) {
@@ -323,11 +360,15 @@ func adopted(t *testing.T, sig syscall.Signal, upgraded bool) {
 	}
 	if upgraded {
 		r.another("\n")
+		r.asEarlier(r.served(rigRepo)[0])
 	}
 	second := r.background("bot")
 	r.eventually("the next bot has the session", func() bool { return r.served(rigRepo)[0].Running }, second.out.String)
 	if !coder() || launch != before {
 		t.Errorf("the coder was started again: %s, before %s", launch, before)
+	}
+	if now := r.processOf(before); now != pid || syscall.Kill(pid, 0) != nil {
+		t.Errorf("process %d is the coder's, before %d", now, pid)
 	}
 	if now := r.claimRef(); now != claimed {
 		t.Errorf("the claim is %q, before %q", now, claimed)

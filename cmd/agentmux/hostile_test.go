@@ -112,6 +112,26 @@ func TestBodiesOfEverySizeAreWorkedOn(t *testing.T) {
 	}
 }
 
+// Case 35: an issue of another repository than the clone's, and a pull request, are refused before anything is asked.
+func TestGitHub35WhatIsNotAnIssueOfTheClone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	calls := len(r.github.Calls())
+	for address, says := range map[string]string{
+		"octo/other#1":                                 "--repo",
+		r.github.URL() + "/octo/other/issues/1":        "--repo",
+		r.github.URL() + "/" + rigRepo + "/pull/1":     "pull request",
+		"https://example.com/" + rigRepo + "/issues/1": "github.host",
+	} {
+		if res := r.expect(2, "issue", address, "--headless"); !strings.Contains(res.err, says) {
+			t.Errorf("%s: %s", address, res.err)
+		}
+	}
+	if all := r.github.Calls(); len(all) != calls || len(r.sessions()) > 0 {
+		t.Errorf("asked %+v, %d sessions", all[calls:], len(r.sessions()))
+	}
+}
+
 func TestIssuesThatCannotBeWorkedOn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})

@@ -38,6 +38,9 @@ func TestMain(m *testing.M) {
 		if os.Getenv(agedEnv) != "" {
 			testexit.Exit(runAged(os.Getenv(panesEnv)))
 		}
+		if os.Getenv(aheadEnv) != "" {
+			testexit.Exit(runAhead(os.Getenv(panesEnv)))
+		}
 		testexit.Exit(runProcess(os.Getenv(panesEnv)))
 	}
 	flag.Parse()

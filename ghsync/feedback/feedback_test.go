@@ -100,6 +100,30 @@ func TestChecksOfTheHead(t *testing.T) {
 	}
 }
 
+// partly is a network in which GraphQL tells of a part alone.
+type partly struct{}
+
+func (partly) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil || !strings.HasSuffix(req.URL.Path, "graphql") {
+		return resp, err
+	}
+	text := `{"data": {"repository": null}, "errors": [{"type": "FORBIDDEN", "path": ["repository", "pullRequest", "commits"], "message": "Resource not accessible"}]}`
+	_ = resp.Body.Close()
+	resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+	return resp, nil
+}
+
+// What GraphQL does not tell of the checks is read in the other way.
+func TestChecksThatGraphQLTellsAPartOf(t *testing.T) {
+	d := newDesk(t, partly{})
+	red := d.repo.AddCheck(d.sha, fakehub.CheckSpec{Name: "test", Conclusion: "failure"})
+	h, err := d.reader.Head(t.Context(), d.pull)
+	if err != nil || h.SHA != d.sha || !h.Open || len(h.Checks) != 1 || h.Checks[0].ID != red || !h.Checks[0].Failed {
+		t.Errorf("%+v, %v", h, err)
+	}
+}
+
 func TestCommentsOfAReview(t *testing.T) {
 	d := newDesk(t, nil)
 	hunk := "@@ -10,4 +20,5 @@ func f() {\n a\n-b\n+c\n+d"

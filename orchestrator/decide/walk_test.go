@@ -33,7 +33,7 @@ func TestFeatureWorkflowEndsInAPullRequest(t *testing.T) {
 	}
 }
 
-func TestTwoReviewersSecondStepOnTheFinalTree(t *testing.T) {
+func TestSecurity20TwoReviewersSecondStepOnTheFinalTree(t *testing.T) {
 	m := newSim(t, "feature", nil)
 	m.tool("submit_architecture", "architect", map[string]any{"reviewers": []string{"reviewer_quality", "reviewer_logic"}}, textArtifact("02_architecting/architecture.md"))
 	m.toReview("serial", 2)

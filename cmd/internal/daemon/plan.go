@@ -127,7 +127,7 @@ func (p *planning) account() {
 	machine, slots := machineOf(p.finder, p.config)
 	p.options = bot.Options{
 		Config: p.config, ConfigOf: configOf(p.finder, p.config, p.wired.flags.Job), Host: h, Machine: machine, Workflows: workflows.Shipped(),
-		Slots: slots, Once: p.wired.flags.Once, Now: time.Now, Log: h.Log, SessionLog: sessionLog(p.finder, p.config),
+		Slots: slots, Once: p.wired.flags.Once, Now: p.finder.Now, Log: h.Log, SessionLog: sessionLog(p.finder, p.config),
 	}
 	if !ok {
 		return

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/agentmux/agentmux/bot/account"
@@ -38,6 +39,9 @@ type Finder struct {
 
 	// Panes is the program whose hidden commands run in panes; empty means this one.
 	Panes string
+
+	// Now is the clock by which a bot judges its claims; nil = time.Now.
+	Now func() time.Time
 }
 
 // ProjectDir returns the directory a command works for: --project, else the

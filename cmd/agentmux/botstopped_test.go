@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/checkpoint"
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/job"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// aheadEnv names a file; once it is there, the clock of the command is an eleventh minute ahead, as after it was stopped.
+const aheadEnv = "AGENTMUX_TEST_AHEAD"
+
+// runAhead is runProcess for such a command.
+func runAhead(panes string) int {
+	job.Withhold()
+	if code, done := hiddenMain(os.Args[1:]); done {
+		return code
+	}
+	if err := conceal(os.Args); err != nil {
+		fmt.Fprintln(os.Stderr, "agentmux:", err)
+		return exit.Failed
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM)
+	go cancelOnSignal(signals, cancel)
+	a := newApp(console.System())
+	a.Panes, a.Now = panes, func() time.Time {
+		if _, err := os.Lstat(os.Getenv(aheadEnv)); err != nil {
+			return time.Now()
+		}
+		return time.Now().Add(11 * time.Minute)
+	}
+	return execute(ctx, a, os.Args[1:])
+}
+
+// A bot that is stopped under a session for longer than its claim counts is woken when another one has ended that session.
+// Its agents hand their work in, and it writes nothing of it.
+func TestGitHub79AStoppedBotWritesNothingOnceItIsWoken(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes two sessions")
+	}
+	t.Parallel()
+	gate, ahead := filepath.Join(t.TempDir(), "go"), filepath.Join(t.TempDir(), "ahead")
+	o := rigOptions{playbook: heldUntil(gate), unlabel: true, config: botConfig}
+	first := newRig(t, o)
+	first.saveOften()
+	first.setEnv(aheadEnv, ahead)
+	repo := first.github.Repo(rigRepo)
+	b := first.background("bot")
+	repo.Label(1, "agentmux:quick", rigOwner)
+	here := func() session.Entry {
+		if entries := first.served(rigRepo); len(entries) == 1 && entries[0].State != nil {
+			return entries[0]
+		}
+		return session.Entry{}
+	}
+	first.eventually("the work is on the server", func() bool {
+		e := here()
+		if e.State == nil {
+			return false
+		}
+		_, m, _ := first.saved(e)
+		return slices.ContainsFunc(slices.Collect(maps.Values(m.Work)), func(w checkpoint.Work) bool { return len(w.Changed) > 0 })
+	}, b.out.String)
+	if err := b.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	first.asJob("a_81_1")
+
+	o.playbook = laterPlaybook
+	second := first.elsewhere(o)
+	other := second.background("bot")
+	second.eventually("the session ends there, and its claim is given back", func() bool {
+		return second.isDone(rigRepo, 1) && second.claimRef() == ""
+	}, other.out.String)
+	if code := other.exit(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d\n%s", code, other.out.String())
+	}
+	before, refs := repo.Picture(), sessionRefs(repo.Refs())
+	first.write(ahead, "")
+	first.write(gate, "")
+	if err := b.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	first.eventually("the bot that was stopped lets go", func() bool {
+		s := here().State
+		return s.Ended() && len(s.Pending) == 0
+	}, b.out.String)
+	if code := b.exit(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d\n%s", code, b.out.String())
+	}
+	if e := here(); e.State.OutcomeReason != orchestrator.ReasonClaimLost {
+		t.Errorf("outcome %s %s: %s", e.State.Outcome, e.State.OutcomeReason, e.State.Cause)
+	}
+	if after := repo.Picture(); after != before {
+		t.Errorf("it wrote\n%s\nbefore\n%s", after, before)
+	}
+	if after := sessionRefs(repo.Refs()); !maps.Equal(after, refs) {
+		t.Errorf("it pushed %v, before %v", after, refs)
+	}
+	second.oneResult(second.served(rigRepo)[0], 1)
+}
+
+// sessionRefs are the refs without the beats of hosts.
+func sessionRefs(refs map[string]string) map[string]string {
+	maps.DeleteFunc(refs, func(name, _ string) bool { return strings.HasPrefix(name, "refs/agentmux/hosts/") })
+	return refs
+}
