@@ -37,6 +37,9 @@ type Subject struct {
 	Ticket bool   // a request waits for its turn
 	Lost   bool   // a host that is gone left the issue and its session, and this one may take it
 	Dir    string // of the newest session on this machine; empty: there is none
+	// Agent is who works for the issue, in a session of an agents file, whose other agents work for others: what is
+	// said here is for that agent alone. Empty = the whole session does.
+	Agent string
 	// Of is the session that a pull request is of, by its name on the server, if this machine does not know the pull
 	// request. Other: the one in Dir is another one.
 	Of    string

@@ -114,6 +114,9 @@ func (v *View) commandFold() string {
 	if v.Noted.Asked("help") {
 		out = append(out, "", "| Command | When | Does |", "|---|---|---|")
 		for _, verb := range story.Verbs() {
+			if v.Agent != "" && !story.OfAgent(verb.Name) {
+				continue
+			}
 			form := strings.TrimSpace("/agentmux " + verb.Name + " " + verb.Args)
 			out = append(out, fmt.Sprintf("| `%s` | %s | %s |", form, verb.When, verb.Does))
 		}
