@@ -100,7 +100,7 @@ agents:
 		if strings.Contains(text, want.not) || number == third && !strings.Contains(text, want.has) {
 			t.Errorf("comments of issue %d:\n%s", number, text)
 		}
-		if number == third && !strings.Contains(text, "agentmux retry shop --role broken") || strings.Contains(text, "--changes") {
+		if number == third && !strings.Contains(text, "comment `/agentmux retry` while the run works, or type `agentmux retry shop --role broken`") || strings.Contains(text, "--changes") {
 			t.Errorf("what to do next, on issue %d:\n%s", number, text)
 		}
 		if n := len(hub.Comments(number)); n != 2 {
