@@ -308,6 +308,7 @@ type QuestionAnsweredRecord struct {
 
 // CommandRecord is what both records of a command say.
 type CommandRecord struct {
+	Agent    string `json:"agent,omitempty"` // of an agents file, if the command is for one
 	Actor    string `json:"actor"`
 	Name     string `json:"name"`
 	Reason   string `json:"reason"`

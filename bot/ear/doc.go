@@ -7,6 +7,9 @@
 // of its commands.jsonl, and the ear watches for what becomes of it. What needs no session, or
 // has none, goes to the owner of the issue.
 //
+// An issue may be of one agent of a run of an agents file (Subject.Agent). What is said on it, and on the pull request of
+// that agent, is then for that agent alone: its line names the agent, and the session holds to it.
+//
 // A person who may give commands gets receipts: eyes when the session has the command, then a thumb
 // up or down. The reason of a refusal stands in the fold of commands of the status comment. All
 // others get silence.
@@ -23,7 +26,7 @@
 // How a daemon uses it, one Ear for each repository beside the repository's poller:
 //
 //   - New with the client of the repository's identity, the journal of its managed project, and an
-//     Owner; Issue and Since stay zero. Run it in a goroutine of its own until ctx ends. Move follows
+//     Owner; Issues and Since stay zero. Run it in a goroutine of its own until ctx ends. Move follows
 //     a rename.
 //   - What the intake found goes in as it is: Hear(changes.Comments...). For each open pull request
 //     of ours that changed, read its reviews (ghsync.Intake.Reviews) and give all of them to

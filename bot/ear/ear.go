@@ -30,7 +30,7 @@ type Options struct {
 	// Recall has the session here that a command is for and that another machine had last: one that waits for a person,
 	// or whose host is gone. It returns what the issue has then. Nil = only sessions of this machine are heard for.
 	Recall func(ctx context.Context, s Subject, by gate.Trigger) (Subject, error)
-	Issue  int              // the only one that is heard; 0 = all
+	Issues []int            // the only ones that are heard; none = all
 	Since  time.Time        // what was written before is not heard; zero = all is
 	Now    func() time.Time // by the clock of the server; nil = time.Now
 	Local  func() time.Time // by that of this machine, which dates what sessions record; nil = Now
@@ -213,7 +213,7 @@ func (e *Ear) pending() []journal.Command {
 	if err := e.o.Journal.Refresh(); err != nil {
 		e.o.Log.Warn("journal not read", "err", err)
 	}
-	return slices.DeleteFunc(e.o.Journal.Pending(), func(c journal.Command) bool { return e.o.Issue != 0 && c.Issue != e.o.Issue })
+	return slices.DeleteFunc(e.o.Journal.Pending(), func(c journal.Command) bool { return len(e.o.Issues) > 0 && !slices.Contains(e.o.Issues, c.Issue) })
 }
 
 // Settle gives the receipts that are owed on an issue, until all are given or ctx ends; it returns

@@ -1,6 +1,7 @@
 package ear
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -191,7 +192,7 @@ type judgement struct {
 // append writes what was decided to the journal.
 func (j *judgement) append(c journal.Command) error {
 	w := j.w
-	c.Source, c.Issue, c.Author, c.AuthorID, c.Node, c.Written = w.source, j.s.Issue, w.author.Login, w.author.ID, w.node, w.written
+	c.Source, c.Issue, c.Agent, c.Author, c.AuthorID, c.Node, c.Written = w.source, j.s.Issue, j.s.Agent, w.author.Login, w.author.ID, w.node, w.written
 	_, err := j.o.Journal.Append(c)
 	crash.Point("hear", string(c.State))
 	return err
@@ -274,6 +275,9 @@ func (j *judgement) decide(ctx context.Context, a gate.Answer) error {
 	}
 	if fault := j.fault(a); fault != "" {
 		return j.refuse(fault)
+	}
+	if reason := j.beyond(); reason != "" {
+		return j.refuse(reason)
 	}
 	if err := j.readState(); err != nil {
 		return err
@@ -388,7 +392,7 @@ func (j *judgement) line(ctx context.Context, a gate.Answer) error {
 		}
 		p.Args.Of = of
 	}
-	if fault := command.TextFault(p.Name, p.Args.Text); fault != "" {
+	if fault := cmp.Or(j.forAgent(&p), command.TextFault(p.Name, p.Args.Text)); fault != "" {
 		return j.refuse(fault)
 	}
 	if j.state.Ended() {

@@ -2,6 +2,7 @@ package ear
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,9 +16,9 @@ const PollEvery = 15 * time.Second
 // maxPages bounds how far a look goes back.
 const maxPages = 10
 
-// Listener feeds an ear that serves one issue and has nobody else to feed it. It reads the newest
+// Listener feeds an ear that serves the issues of one session and has nobody else to feed it. It reads the newest
 // comments of the repository, whose address is always the same, so that a look costs nothing
-// when there is no news; and, while the pull request is open, the list of open ones.
+// when there is no news, however many issues there are; and, while a pull request is open, the list of open ones.
 type Listener struct {
 	*Ear
 	Every time.Duration // 0 = PollEvery
@@ -42,7 +43,7 @@ func (l *Listener) Run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if err := l.Look(ctx); err != nil && ctx.Err() == nil {
-			l.o.Log.Warn("comments not read", "issue", l.o.Issue, "err", err)
+			l.o.Log.Warn("comments not read", "issues", l.o.Issues, "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -64,26 +65,60 @@ func (l *Listener) Look(ctx context.Context) error {
 	return l.reviews(ctx)
 }
 
-// News is that of the ear, for its one issue: it takes up where the last look ended, which is
+// News is that of the ear, for its issues: it takes up where the last look ended, which is
 // cheaper than to read by a time.
-func (l *Listener) News(ctx context.Context) (bool, error) {
+func (l *Listener) News(ctx context.Context) (fresh bool, err error) {
 	l.look.Lock()
 	defer l.look.Unlock()
 	if err := l.comments(ctx); err != nil {
 		return false, err
 	}
-	s, err := l.o.Owner.Find(ctx, l.o.Issue, false)
+	of, err := l.subjects(ctx)
 	if err != nil {
 		return false, err
 	}
-	if s.Pull != 0 {
-		reviews, err := ghsync.Intake{Client: l.o.Client}.Reviews(ctx, l.where(), s.Pull)
+	if err := l.lastReviews(ctx, of); err != nil {
+		return false, err
+	}
+	for _, s := range of {
+		more, err := l.news(ctx, s)
 		if err != nil {
 			return false, err
 		}
+		fresh = fresh || more
+	}
+	return fresh, nil
+}
+
+// subjects are what the issues have.
+func (l *Listener) subjects(ctx context.Context) ([]Subject, error) {
+	var of []Subject
+	for _, issue := range l.o.Issues {
+		s, err := l.o.Owner.Find(ctx, issue, false)
+		if err != nil {
+			return nil, err
+		}
+		of = append(of, s)
+	}
+	return of, nil
+}
+
+// lastReviews reads those of the one pull request there may be; of several, those that the list of open ones shows as changed.
+func (l *Listener) lastReviews(ctx context.Context, of []Subject) error {
+	if len(of) > 1 {
+		return l.changedReviews(ctx, of)
+	}
+	for _, s := range of {
+		if s.Pull == 0 {
+			continue
+		}
+		reviews, err := ghsync.Intake{Client: l.o.Client}.Reviews(ctx, l.where(), s.Pull)
+		if err != nil {
+			return err
+		}
 		l.HearReviews(s.Pull, reviews...)
 	}
-	return l.news(ctx, s)
+	return nil
 }
 
 // comments reads those that changed since the last look.
@@ -114,11 +149,22 @@ func (l *Listener) comments(ctx context.Context) error {
 	return nil
 }
 
-// reviews reads those of the session's pull request, if it changed.
+// reviews reads those of pull requests that changed.
 func (l *Listener) reviews(ctx context.Context) error {
-	s, err := l.o.Owner.Find(ctx, l.o.Issue, false)
-	if err != nil || s.Pull == 0 || !s.Open {
+	of, err := l.subjects(ctx)
+	if err != nil {
 		return err
+	}
+	return l.changedReviews(ctx, of)
+}
+
+// changedReviews reads those of open pull requests that changed since they were read.
+func (l *Listener) changedReviews(ctx context.Context, of []Subject) error {
+	ours := func(number int) bool {
+		return slices.ContainsFunc(of, func(s Subject) bool { return s.Open && s.Pull != 0 && (number == 0 || s.Pull == number) })
+	}
+	if !ours(0) {
+		return nil
 	}
 	pulls, err := ghsync.Intake{Client: l.o.Client}.OpenPulls(ctx, l.where())
 	if err != nil {
@@ -126,7 +172,7 @@ func (l *Listener) reviews(ctx context.Context) error {
 	}
 	began := l.o.Now()
 	for _, p := range pulls {
-		if p.Number != s.Pull || p.UpdatedAt.Equal(l.pulls[p.Number]) {
+		if !ours(p.Number) || p.UpdatedAt.Equal(l.pulls[p.Number]) {
 			continue
 		}
 		reviews, err := ghsync.Intake{Client: l.o.Client}.Reviews(ctx, l.where(), p.Number)
@@ -135,7 +181,10 @@ func (l *Listener) reviews(ctx context.Context) error {
 		}
 		l.HearReviews(p.Number, reviews...)
 		if began.Sub(p.UpdatedAt) >= touchTime { // else another one of that second would change nothing in the list
-			l.pulls = map[int]time.Time{p.Number: p.UpdatedAt}
+			if l.pulls == nil {
+				l.pulls = map[int]time.Time{}
+			}
+			l.pulls[p.Number] = p.UpdatedAt
 		}
 	}
 	return nil

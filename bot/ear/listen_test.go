@@ -20,7 +20,7 @@ import (
 func (s *scene) listener(one ear.One) *ear.Listener {
 	s.Helper()
 	one.Issue, one.Dir = s.issue, s.sess.Dir
-	s.ear = ear.New(ear.Options{Client: s.client, Repo: octoWidgets, Bot: s.bot, Journal: s.journal, Owner: one, Issue: s.issue, Since: s.Now(), Now: s.Now})
+	s.ear = ear.New(ear.Options{Client: s.client, Repo: octoWidgets, Bot: s.bot, Journal: s.journal, Owner: one, Issues: []int{s.issue}, Since: s.Now(), Now: s.Now})
 	return &ear.Listener{Ear: s.ear}
 }
 

@@ -39,6 +39,9 @@ type Subject struct {
 	Left   bool   // a host that is gone left the issue, and this one may take it
 	Lost   bool   // and its session is of no directory here
 	Dir    string // of the newest session on this machine; empty: there is none
+	// Agent is who works for the issue, in a session of an agents file, whose other agents work for others: what is
+	// said here is for that agent alone. Empty = the whole session does.
+	Agent string
 	// Of is the session that a pull request is of, by its name on the server, if this machine does not know the pull
 	// request. Other: the one in Dir is another one.
 	Of    string

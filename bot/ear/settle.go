@@ -119,6 +119,7 @@ func (e *Ear) note(ctx context.Context, c journal.Command, dir, reason string) e
 		return nil
 	}
 	p := orchestrator.Payload{Name: c.Verb, Actor: c.Author, Source: "issue", SourceID: c.Source, State: orchestrator.NoteDone, Reason: reason}
+	p.Args.Role = c.Agent // whose issue shows it
 	if reason != "" {
 		p.State = orchestrator.NoteRefused
 	}

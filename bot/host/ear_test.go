@@ -63,7 +63,7 @@ func listen(t *testing.T, extra string, sc scenario, change func(*host.PrepareSp
 		},
 	}
 	r.ear = &ear.Listener{Every: 20 * time.Millisecond, Ear: ear.New(ear.Options{
-		Client: r.client, Repo: ghsync.Repo{Owner: "acme", Name: "widgets"}, Bot: r.config.Bot, Journal: j, Owner: owner, Issue: r.issue, Log: r.host.Log,
+		Client: r.client, Repo: ghsync.Repo{Owner: "acme", Name: "widgets"}, Bot: r.config.Bot, Journal: j, Owner: owner, Issues: []int{r.issue}, Log: r.host.Log,
 	})}
 	spec := host.RunSpec{Dir: r.dir, OnCommit: func(*orchestrator.State) { r.ear.Wake() }, Mirror: host.MirrorSpec{On: true, Listened: true, ListenedAfter: true, HostID: "h_test", Pace: fastPace()}}
 	r.stop = r.background(spec)

@@ -46,8 +46,7 @@ func (r *runner) startMirror(ctx context.Context, spec MirrorSpec) *display.Disp
 	return display.Start(ctx, display.Spec{Session: r.sess.Name(), Mirrors: shown, Away: r.Away, Log: r.Log})
 }
 
-// unitMirrors says how agents that work for issues are shown on them. Commands in the comments there
-// are not read: they would be of the whole run.
+// unitMirrors says how agents that work for issues are shown on them.
 func (r *runner) unitMirrors(s *orchestrator.State, spec MirrorSpec) (all []mirror.Options) {
 	for name, p := range s.Team {
 		a := r.def.Team.Agent(name)
@@ -60,7 +59,7 @@ func (r *runner) unitMirrors(s *orchestrator.State, spec MirrorSpec) (all []mirr
 			continue
 		}
 		o := r.mirrorOptions(s, spec)
-		o.Issue, o.RepoID, o.Snapshot, o.Deaf, o.Changes = a.Issue, snap.RepoID, &snap, true, nil
+		o.Issue, o.RepoID, o.Snapshot, o.Changes = a.Issue, snap.RepoID, &snap, nil
 		o.Unit = &story.Unit{Agent: name, Issue: a.Issue, Branch: a.Branch}
 		o.Notes = func() []string {
 			return append(work.BaseNotes(snap.Base), fmt.Sprintf("Agent %s of the run %s, which has %d agents", name, s.SessionID, len(r.def.Team.Agents)))

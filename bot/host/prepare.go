@@ -184,7 +184,7 @@ func (h *Host) firstState(spec PrepareSpec, def *workflows.Definition) orchestra
 		Kind: kind, Workflow: def.Name, ProductManager: spec.ProductManager,
 		GHAvailable: &available, BaseBranch: spec.Base.Branch, BaseSHA: spec.Base.SHA, ConfigSource: spec.Source,
 		Trigger: orchestrator.Optional(spec.Trigger), Interactive: spec.Interactive, Mirror: spec.Mirror,
-		Settings: h.settings(spec.Config, kind, spec.Interactive || spec.Snapshot != nil && !spec.Locked), Identity: spec.Identity,
+		Settings: h.settings(spec.Config, kind, spec.Interactive || spec.Snapshot != nil && !spec.Locked || spec.Mirror && len(spec.Issues) > 0), Identity: spec.Identity,
 	}
 	s.Settings.Msg.Rows = spec.Routes
 	if spec.Project.GitHub {

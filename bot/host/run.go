@@ -287,7 +287,7 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 func (r *runner) start(ctx context.Context, spec RunSpec) (orchestrator.Start, error) {
 	s := r.state.Load()
 	start := orchestrator.Start{Mode: orchestrator.StartNew}
-	settings := r.settings(spec.Config, s.Kind, s.Interactive || s.IssueNumber > 0)
+	settings := r.settings(spec.Config, s.Kind, s.Interactive || s.IssueNumber > 0 || s.Mirror)
 	if spec.Resume || s.IsClassic() {
 		start = orchestrator.Start{Mode: orchestrator.StartResume, Changes: spec.Changes, Settings: &settings, PROpen: spec.PROpen, Base: spec.Base, Attended: spec.Attended, Lost: r.work.LostWorkspaces(s)}
 	}

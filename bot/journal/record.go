@@ -75,6 +75,7 @@ func (s State) final() bool { return stages[s] == stages[Done] }
 type Command struct {
 	Source   string `json:"source"`
 	Issue    int    `json:"issue"`
+	Agent    string `json:"agent,omitempty"` // who works for the issue, in a session of an agents file
 	Verb     string `json:"verb"`
 	Author   string `json:"author"`
 	AuthorID int64  `json:"author_id,omitempty"`

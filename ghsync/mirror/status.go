@@ -37,7 +37,7 @@ func (m *Mirror) statusText() markdown.Text {
 
 // readNoted takes in the notes about commands that never reached the session.
 func (m *Mirror) readNoted() {
-	for more := m.o.Unit == nil; more; {
+	for more := true; more; {
 		var lines []orchestrator.Line
 		var err error
 		if lines, more, err = m.session.Lines(session.Commands, m.noted, 0); err != nil {
@@ -50,7 +50,7 @@ func (m *Mirror) readNoted() {
 				continue
 			}
 			m.noted = l.Cursor
-			m.view.Noted.Note(l)
+			m.view.Noted.Note(l, m.view.Agent)
 		}
 	}
 }

@@ -200,3 +200,42 @@ func TestAsksSurviveAResume(t *testing.T) {
 		t.Error("its answer is not waited for")
 	}
 }
+
+// An answer that is for one agent of a run closes no question of another one.
+func TestAnAnswerForOneAgentIsOfItsQuestions(t *testing.T) {
+	m := newTeam(t, pair, nil)
+	m.posts("page", letter("shop/page", "core/core", asking("page-1")))
+	m.posts("api", letter("shop/api", "core/core", asking("api-1")))
+	ids := map[string]string{}
+	for _, q := range m.s.Questions {
+		ids[q.Task] = q.ID
+	}
+	refused := func(args map[string]any, want string) {
+		t.Helper()
+		m.command("answer", args)
+		if r, ok := m.last(orchestrator.EvCommandRefused).Data.(orchestrator.CommandRefusedRecord); !ok || r.Reason != want || r.Agent != "page" {
+			t.Errorf("%v: %+v, want %q", args, r, want)
+		}
+	}
+	refused(map[string]any{"role": "page", "id": ids["api"], "text": "8080"}, "there is no question "+ids["api"]+" of page; open: "+ids["page"])
+	m.command("answer", map[string]any{"role": "page", "text": "8080"})
+	for _, q := range m.s.Questions {
+		if q.Open() != (q.Task == "api") {
+			t.Errorf("question %+v", q)
+		}
+	}
+	refused(map[string]any{"role": "page", "text": "8080"}, "no question of page is open")
+}
+
+// Where people are reached on issues alone, the question of an agent without one is decided at once.
+func TestAQuestionWithoutAnIssueIsDecidedAtOnce(t *testing.T) {
+	of := strings.Replace(pair, "branch: page, task: t}", "branch: page, issue: 7}", 1)
+	m := newTeam(t, of, func(s *orchestrator.State) { s.Mirror, s.Interactive, s.Settings.Reachable = true, false, true })
+	m.posts("page", letter("shop/page", "core/core", asking("page-1")))
+	m.posts("api", letter("shop/api", "core/core", asking("api-1")))
+	for _, q := range m.s.Questions {
+		if q.Open() != (q.Task == "page") {
+			t.Errorf("question %+v", q)
+		}
+	}
+}

@@ -78,7 +78,7 @@ func (r *reducer) commandLine() {
 // command applies one command and records the decision. The record of what was
 // applied comes first, so that readers see the cause before its consequences.
 func (r *reducer) command(p orchestrator.Payload) {
-	said := orchestrator.CommandRecord{Name: p.Name, Actor: p.Actor, Source: p.Source, SourceID: p.SourceID}
+	said := orchestrator.CommandRecord{Agent: r.team.meant(p), Name: p.Name, Actor: p.Actor, Source: p.Source, SourceID: p.SourceID}
 	handle, ok := commands[p.Name]
 	if !ok {
 		said.Reason = "unknown command"
@@ -286,21 +286,24 @@ func (r *reducer) sayKey(role string) (key orchestrator.AgentKey, reason string)
 }
 
 func (r *reducer) cmdAnswer(p orchestrator.Payload) string {
-	id, text := strings.TrimSpace(p.Args.ID), strings.TrimSpace(p.Args.Text)
-	open := r.questions.open()
+	id, text, of := strings.TrimSpace(p.Args.ID), strings.TrimSpace(p.Args.Text), ""
+	if r.def.Team != nil {
+		of = strings.TrimSpace(p.Args.Role)
+	}
+	open := r.questions.open(of)
 	switch {
 	case text == "":
 		return "answer needs a text"
 	case id == "" && len(open) == 1:
 		id = open[0]
 	case id == "" && len(open) == 0:
-		return "no question is open"
+		return "no question" + ofAgent(of) + " is open"
 	case id == "":
 		return "several questions are open: name one of " + strings.Join(open, ", ")
 	}
 	q := r.questions.find(id)
-	if q == nil {
-		return "there is no question " + id + "; open: " + cmp.Or(strings.Join(open, ", "), "none")
+	if q == nil || of != "" && q.Task != of {
+		return "there is no question " + id + ofAgent(of) + "; open: " + cmp.Or(strings.Join(open, ", "), "none")
 	}
 	if !q.Open() {
 		return "question " + id + " was answered already"
@@ -314,4 +317,12 @@ func (r *reducer) cmdAnswer(p orchestrator.Payload) string {
 	}
 	r.answer(q, text, p.Actor, p.Source, false)
 	return ""
+}
+
+// ofAgent names the agent that an answer is for, if it is for one.
+func ofAgent(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " of " + name
 }

@@ -49,11 +49,11 @@ func (qs *questions) find(id string) *orchestrator.Question {
 	return nil
 }
 
-// open returns the ids of the questions that wait.
-func (qs *questions) open() []string {
+// open returns the ids of the questions that wait, of all agents or of one of an agents file.
+func (qs *questions) open(agent string) []string {
 	var ids []string
 	for _, q := range qs.s.Questions {
-		if q.Open() {
+		if q.Open() && (agent == "" || q.Task == agent) {
 			ids = append(ids, q.ID)
 		}
 	}
@@ -81,9 +81,19 @@ func (r *reducer) applyAsk(c duty.Call) {
 		id = duty.NextQuestion(r.s, 0)
 	}
 	r.questions.ask(orchestrator.Question{ID: id, Role: c.Role, Task: c.Task, Text: c.Payload.Question, Options: c.Payload.Options})
-	if !r.s.Settings.Reachable {
+	if !r.questions.reachable(c.Task) {
 		r.questionTimeout(id)
 	}
+}
+
+// reachable reports whether somebody can answer a question of a task. Where people are reached on issues alone, an agent
+// of an agents file needs one of its own.
+func (qs *questions) reachable(task string) bool {
+	if qs.s.Interactive || qs.def.Team == nil || !qs.s.Mirror {
+		return qs.s.Settings.Reachable
+	}
+	a := qs.def.Team.Agent(task)
+	return qs.s.Settings.Reachable && a != nil && a.Issue != 0
 }
 
 // answer closes a question and tells the agent. An option's number means its text.
@@ -124,7 +134,7 @@ func (r *reducer) locked() {
 		return
 	}
 	r.s.Settings.Reachable, r.changed = false, true
-	for _, id := range r.questions.open() {
+	for _, id := range r.questions.open("") {
 		if !r.s.Ended() {
 			r.questionTimeout(id)
 		}

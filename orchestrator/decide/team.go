@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"strings"
+
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/post"
@@ -150,6 +152,22 @@ func (w *teamwork) key(word string) (key, reason string) {
 		return "", reason
 	}
 	return string(orchestrator.KeyOf(a.Role, a.Name)), ""
+}
+
+// meant returns the agent that a command names, or whose question it answers; "" for one that is for the whole run.
+func (w *teamwork) meant(p orchestrator.Payload) string {
+	if w.def.Team == nil {
+		return ""
+	}
+	if a, _ := w.run().Named(strings.TrimSpace(p.Args.Role)); a != nil {
+		return a.Name
+	}
+	for _, q := range w.s.Questions {
+		if p.Name == "answer" && q.ID == strings.TrimSpace(p.Args.ID) {
+			return q.Task
+		}
+	}
+	return ""
 }
 
 // stop ends one agent as failed, or returns why not.

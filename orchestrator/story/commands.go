@@ -63,12 +63,12 @@ func (c *Commands) Fold(e orchestrator.Event) {
 }
 
 // Note takes in a line of commands.jsonl, if it is a note: what became of a command that never
-// reached the session.
-func (c *Commands) Note(l orchestrator.Line) {
+// reached the session. With the name of an agent it takes those alone that are for that agent of an agents file.
+func (c *Commands) Note(l orchestrator.Line, agent string) {
 	p, err := l.Decode()
 	results := map[string]CommandResult{orchestrator.NoteRefused: CommandRefused, orchestrator.NoteDone: CommandApplied}
 	result, note := results[p.State]
-	if err != nil || l.Corrupt != "" || l.Tool != orchestrator.CommandTool || !note {
+	if err != nil || l.Corrupt != "" || l.Tool != orchestrator.CommandTool || !note || agent != "" && p.Args.Role != agent {
 		return
 	}
 	*c = append(*c, Command{SourceID: p.SourceID, At: l.At.Time, Actor: p.Actor, Name: p.Name, Result: result, Reason: p.Reason})

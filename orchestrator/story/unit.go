@@ -18,6 +18,9 @@ type Unit struct {
 	ended bool              // it has a marker
 	cause string
 	asked map[string]bool // ids of its questions
+
+	saying bool         // the next message is what a person says to it
+	said   map[int]bool // numbers of those messages
 }
 
 // See returns a record as it is told of the agent; false if it tells nothing of it.
@@ -52,8 +55,36 @@ func (u *Unit) See(e orchestrator.Event) (orchestrator.Event, bool) {
 		return e, true
 	case orchestrator.QuestionAnsweredRecord:
 		return e, u.asked[d.ID]
+	case orchestrator.CommandAppliedRecord:
+		u.saying = d.Agent == u.Agent && d.Name == "say"
+		return e, d.Agent == u.Agent
+	case orchestrator.CommandRefusedRecord:
+		return e, d.Agent == u.Agent
 	}
-	return e, u.concerns(e)
+	return e, u.concerns(e) || u.mailed(e)
+}
+
+// mailed reports whether a record is of what a person said to the agent.
+func (u *Unit) mailed(e orchestrator.Event) bool {
+	switch d := e.Data.(type) {
+	case orchestrator.MsgQueuedRecord:
+		if u.saying {
+			if u.said == nil {
+				u.said = map[int]bool{}
+			}
+			u.saying, u.said[d.Seq] = false, true
+		}
+		return u.said[d.Seq]
+	case orchestrator.MsgDeliveredRecord:
+		return u.said[d.Seq]
+	case orchestrator.MsgAckedRecord:
+		return u.said[d.Seq]
+	case orchestrator.MsgFailedRecord:
+		return u.said[d.Seq]
+	case orchestrator.MsgOrphanedRecord:
+		return u.said[d.Seq]
+	}
+	return false
 }
 
 // concerns reports whether a record is one of the agent, or of the whole run while the agent works.

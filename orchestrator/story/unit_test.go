@@ -68,3 +68,36 @@ func TestProtocolM5AnAgentAloneIsTold(t *testing.T) {
 		t.Errorf("blocked is told as %+v", p.End)
 	}
 }
+
+// Of the commands of people those are told that are for the agent, and what became of what they said to it.
+func TestProtocolM5CommandsForAnAgentAreToldOfItAlone(t *testing.T) {
+	u := &story.Unit{Agent: "auth", Issue: 7}
+	var c story.Commands
+	for i, told := range []struct {
+		record orchestrator.Record
+		want   bool
+	}{
+		{orchestrator.CommandAppliedRecord{Name: "say", Agent: "basket", SourceID: "comment/1"}, false},
+		{orchestrator.MsgQueuedRecord{Seq: 1, To: "shop/basket"}, false},
+		{orchestrator.CommandAppliedRecord{Name: "say", Agent: "auth", SourceID: "comment/2"}, true},
+		{orchestrator.MsgQueuedRecord{Seq: 2, To: "shop/auth"}, true},
+		{orchestrator.MsgQueuedRecord{Seq: 3, To: "shop/auth"}, false}, // of another agent
+		{orchestrator.MsgDeliveredRecord{Seq: 1}, false},
+		{orchestrator.MsgDeliveredRecord{Seq: 3}, false},
+		{orchestrator.MsgDeliveredRecord{Seq: 2}, true},
+		{orchestrator.CommandRefusedRecord{Name: "answer", Agent: "basket"}, false},
+		{orchestrator.CommandRefusedRecord{Name: "retry", Agent: "auth", Reason: "auth has not failed"}, true},
+		{orchestrator.CommandAppliedRecord{Name: "pause"}, false},
+	} {
+		e, ok := u.See(orchestrator.Event{Seq: i + 1, Type: told.record.Type(), Data: told.record})
+		if ok != told.want {
+			t.Errorf("record %d, %+v: told %v", i, told.record, ok)
+		}
+		if ok {
+			c.Fold(e)
+		}
+	}
+	if len(c) != 2 || c[0].SourceID != "comment/2" || c[0].Result != story.CommandDelivered || c[1].Result != story.CommandRefused {
+		t.Errorf("commands %+v", c)
+	}
+}

@@ -1,5 +1,7 @@
 package story
 
+import "slices"
+
 // Verb is a command that a comment on GitHub may give.
 type Verb struct {
 	Name string
@@ -22,4 +24,9 @@ func Verbs() []Verb {
 		{"stop", "", "waiting, running or parked; its pull request is open", "ends it and keeps the work; ends the follow-ups of a pull request"},
 		{"help", "", "any", "shows this table"},
 	}
+}
+
+// OfAgent reports whether the verb may be for one agent of an agents file alone; the others are for its whole run.
+func OfAgent(name string) bool {
+	return slices.Contains([]string{"status", "say", "answer", "retry", "stop", "help"}, name)
 }

@@ -47,7 +47,7 @@ func runClaimed(ctx context.Context, a *site.Finder, s *site.Site, spec host.Run
 		defer stop()
 	}
 	var runner tenure.Runner = s.Host
-	if issue.number > 0 && spec.Mirror.On && !issue.shared {
+	if issue.number > 0 && spec.Mirror.On {
 		heard, stop, err := listen(ctx, s, issue, &t)
 		if err != nil {
 			return nil, err
@@ -79,8 +79,9 @@ type claimedIssue struct {
 	id     int64 // of the repository
 	number int
 
-	shared bool  // agents of the session work for it and for others
-	others []int // for which other agents work
+	shared bool           // agents of the session work for it and for others
+	others []int          // for which other agents work
+	agents map[int]string // who works for which, where several may
 }
 
 func (i claimedIssue) named(number int) string { return fmt.Sprintf("%s#%d", i.repo, number) }
@@ -144,11 +145,13 @@ func issuesOfAgents(sess *session.Session, state *orchestrator.State, err error)
 			return of, fmt.Errorf("read the issue of agent %s: %w", name, err)
 		}
 		if of.shared {
-			of.others = append(of.others, snap.Issue)
+			of.others, of.agents[snap.Issue] = append(of.others, snap.Issue), name
 			continue
 		}
 		owner, repo, _ := strings.Cut(snap.Repo, "/")
-		of = claimedIssue{repo: ghsync.Repo{Owner: owner, Name: repo}, id: snap.RepoID, number: snap.Issue, shared: true}
+		of = claimedIssue{
+			repo: ghsync.Repo{Owner: owner, Name: repo}, id: snap.RepoID, number: snap.Issue, shared: true, agents: map[int]string{snap.Issue: name},
+		}
 	}
 	return of, nil
 }

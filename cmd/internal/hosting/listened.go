@@ -31,16 +31,16 @@ const (
 // errUnclaimed holds receipts back until the issue is claimed.
 var errUnclaimed = errors.New("the issue is not claimed")
 
-// listened hears the comments of a session's issue, and runs the session. Its receipts are given
-// under the claim of the issue.
+// listened hears the comments of a session's issues, and runs the session. Its receipts are given
+// under the claim of the issues.
 type listened struct {
-	host  *host.Host
-	ear   *ear.Listener
-	issue int
-	held  atomic.Pointer[claim.Held]
+	host   *host.Host
+	ear    *ear.Listener
+	issues []int
+	held   atomic.Pointer[claim.Held]
 }
 
-// listen changes t so that the comments of a session that is shown on its issue are heard while it
+// listen changes t so that the comments of a session that is shown on its issue, or on those of its agents, are heard while it
 // runs, and once more after its claim was given back. It returns what runs the session; stop ends
 // the listening.
 func listen(ctx context.Context, s *site.Site, of claimedIssue, t *tenure.Spec) (r tenure.Runner, stop func(), err error) {
@@ -61,15 +61,19 @@ func listen(ctx context.Context, s *site.Site, of claimedIssue, t *tenure.Spec) 
 	if err != nil {
 		return nil, nil, err
 	}
-	l := &listened{host: h, issue: of.number}
+	l := &listened{host: h, issues: of.numbers()}
 	one := ear.One{
 		Issue: of.number, Dir: sess.Dir, MayWrite: l.mayWrite,
 		HeldBy: func(ctx context.Context, st *orchestrator.State) ([]string, error) {
 			return h.Held(ctx, sess.Dir, st, s.Config)
 		},
 	}
+	var owner ear.Owner = one
+	if of.agents != nil {
+		owner = ear.Team{One: one, Agents: of.agents}
+	}
 	l.ear = &ear.Listener{Ear: ear.New(ear.Options{
-		Client: h.GitHub, Repo: of.repo, Bot: s.Config.Bot, Journal: j, Owner: one, Issue: of.number,
+		Client: h.GitHub, Repo: of.repo, Bot: s.Config.Bot, Journal: j, Owner: owner, Issues: l.issues,
 		Since: heardSince(state, h.GitHub.Now()), Now: h.GitHub.Now, Local: h.Now, Log: h.Log,
 	})}
 	l.change(t)
@@ -118,7 +122,7 @@ func (l *listened) mayWrite(ctx context.Context) error {
 	return (*held).Check(ctx)
 }
 
-// Run runs the session and then gives the receipts that are owed, while the issue is claimed.
+// Run runs the session and then gives the receipts that are owed, while the issues are claimed.
 func (l *listened) Run(ctx context.Context, spec host.RunSpec) (*orchestrator.State, error) {
 	s, err := l.host.Run(ctx, spec)
 	held := l.held.Load()
@@ -136,6 +140,8 @@ func (l *listened) Run(ctx context.Context, spec host.RunSpec) (*orchestrator.St
 	}
 	last, stop := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer stop()
-	l.ear.Settle(last, l.issue)
+	for _, issue := range l.issues {
+		l.ear.Settle(last, issue)
+	}
 	return s, err
 }

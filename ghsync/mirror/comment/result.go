@@ -76,7 +76,11 @@ func (v *View) nextStep() string {
 	var out []string
 	if v.Agent != "" {
 		if v.End.Outcome == orchestrator.OutcomeFailed {
-			out = append(out, "Another try: `agentmux retry "+v.Identity.Session+" --role "+v.Agent+"`.")
+			way := "`agentmux retry " + v.Identity.Session + " --role " + v.Agent + "`"
+			if !v.Deaf {
+				way = "comment `/agentmux retry` while the run works, or type " + way
+			}
+			out = append(out, "Another try: "+way+".")
 		}
 		return strings.Join(append(out, "Go on: `agentmux agents start`."), "\n")
 	}
@@ -114,6 +118,9 @@ func (v *View) commandFold() string {
 	if v.Noted.Asked("help") {
 		out = append(out, "", "| Command | When | Does |", "|---|---|---|")
 		for _, verb := range story.Verbs() {
+			if v.Agent != "" && !story.OfAgent(verb.Name) {
+				continue
+			}
 			form := strings.TrimSpace("/agentmux " + verb.Name + " " + verb.Args)
 			out = append(out, fmt.Sprintf("| `%s` | %s | %s |", form, verb.When, verb.Does))
 		}
