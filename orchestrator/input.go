@@ -102,15 +102,13 @@ type Line struct {
 	Artifact *Artifact       `json:"artifact,omitempty"`
 	Snapshot *Snapshot       `json:"snapshot,omitempty"` // of the work it hands in; nil if it hands in none
 	// Artifacts belong to the calls that Attribute finds, where these are several.
-	Artifacts []*Artifact `json:"artifacts,omitempty"`
-	Signal    string      `json:"signal,omitempty"` // the host was told to end; no line at all
-
-	Letter *message.Letter `json:"letter,omitempty"` // the file that a line of the index names
-	Taken  bool            `json:"taken,omitempty"`  // the file is that of a message that has left the state
-
-	Signed []byte `json:"-"`                // what MAC is of
-	MAC    []byte `json:"-"`                // nil in a line made by hand
-	Forged bool   `json:"forged,omitempty"` // it names a launch that has not written it
+	Artifacts []*Artifact     `json:"artifacts,omitempty"`
+	Signal    string          `json:"signal,omitempty"` // the host was told to end; no line at all
+	Letter    *message.Letter `json:"letter,omitempty"` // the file that a line of the index names
+	Taken     bool            `json:"taken,omitempty"`  // the file is that of a message that has left the state
+	Signed    []byte          `json:"-"`                // what MAC is of
+	MAC       []byte          `json:"-"`                // nil in a line made by hand
+	Forged    bool            `json:"forged,omitempty"` // it names a launch that has not written it
 }
 
 // Taking says whose work is to be taken.
