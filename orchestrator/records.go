@@ -308,8 +308,8 @@ type QuestionAnsweredRecord struct {
 
 // CommandRecord is what both records of a command say.
 type CommandRecord struct {
-	Agent    string `json:"agent,omitempty"` // of an agents file, if the command is for one
 	Actor    string `json:"actor"`
+	Agent    string `json:"agent,omitempty"` // of an agents file, if the command is for one
 	Name     string `json:"name"`
 	Reason   string `json:"reason"`
 	Source   string `json:"source"`
