@@ -95,13 +95,13 @@ func TestAccountsAreToldApart(t *testing.T) {
 		return func(name string) (string, bool) { v, ok := vars[name]; return v, ok }
 	}
 	p := providers(t)["claude"]
-	key := map[string]string{"ANTHROPIC_API_KEY": "key-0123456789"}
+	key := map[string]string{"ANTHROPIC_API_KEY": "key of ada"}
 	seen := map[string]string{}
 	for name, e := range map[string]agent.EnvSpec{
 		"a key":           {Lookup: with(key)},
-		"another key":     {Lookup: with(map[string]string{"ANTHROPIC_API_KEY": "key-9876543210"})},
-		"another address": {Lookup: with(map[string]string{"ANTHROPIC_API_KEY": "key-0123456789", "ANTHROPIC_BASE_URL": "http://127.0.0.1:1"})},
-		"another kind":    {Lookup: with(map[string]string{"ANTHROPIC_AUTH_TOKEN": "key-0123456789"})},
+		"another key":     {Lookup: with(map[string]string{"ANTHROPIC_API_KEY": "key of eve"})},
+		"another address": {Lookup: with(map[string]string{"ANTHROPIC_API_KEY": "key of ada", "ANTHROPIC_BASE_URL": "http://127.0.0.1:1"})},
+		"another kind":    {Lookup: with(map[string]string{"ANTHROPIC_AUTH_TOKEN": "key of ada"})},
 		"our login":       {Logins: root + "/logins"},
 		"a person's":      {RealHome: "/home/ada"},
 		"another's":       {RealHome: "/home/eve"},
