@@ -103,7 +103,7 @@ func (r services) note(out *orchestrator.AgentReport, status signal.Status, refu
 	login, cool := r.login(p, !launch.Unattended), cooldown.In(r.StateHome)
 	refusal.By = r.sess.Name() + " " + string(out.Launch)
 	if limited {
-		refusal.Cause, refusal.Until = string(orchestrator.ServiceLimit), cooldown.Named(words, refusal.At)
+		refusal.Cause, refusal.Until = string(orchestrator.ServiceLimit), cooldown.Named(words, refusal.At.Local()) // the clock of the program
 		if out.Fault == orchestrator.ServiceOutage || p.Fault(words) == agent.FaultOutage {
 			refusal.Cause = string(orchestrator.ServiceOutage)
 		}
