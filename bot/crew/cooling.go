@@ -1,6 +1,7 @@
 package crew
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -93,14 +94,12 @@ func (r services) note(out *orchestrator.AgentReport, status signal.Status, refu
 		return
 	}
 	launch, err := agent.ReadLaunch(r.launchDir(out.Launch))
-	if err != nil {
-		return
-	}
 	p, known := r.providers[launch.Provider]
-	if !known {
+	if err != nil || !known {
 		return
 	}
 	login, cool := r.login(p, !launch.Unattended), cooldown.In(r.StateHome)
+	login.Account = cmp.Or(launch.Account, login.Account) // a person may have logged in anew since
 	refusal.By = r.sess.Name() + " " + string(out.Launch)
 	if limited {
 		refusal.Cause, refusal.Until = string(orchestrator.ServiceLimit), cooldown.Named(words, refusal.At.Local()) // the clock of the program

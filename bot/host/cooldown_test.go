@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -188,5 +189,45 @@ func TestAStartThatWaitsForItsProviderIsGivenUp(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What refuses an agent is the login that it began with, also when a person has given another one meanwhile.
+func TestACoolDownIsOfTheLoginThatWasRefused(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "agents: {transport: tui}\n")
+	r.asClaude()
+	var other atomic.Bool
+	environ := r.host.Environ
+	r.host.Environ = func(name string) (string, bool) {
+		if name == "ANTHROPIC_API_KEY" && other.Load() {
+			return "another key", true
+		}
+		return environ(name)
+	}
+	sc := simple()
+	sc.Hold, sc.Says = map[string]bool{"planner": true}, map[string]string{"planner": "API Error: 429 try again in 2 hours"}
+	r.script(sc)
+	dir := r.prepare(quick)
+	end := r.background(host.RunSpec{Dir: dir})
+	r.eventually("the planner runs", func() bool { return len(started(t, dir, "planner")) == 1 })
+	launch, err := agent.ReadLaunch(filepath.Join(dir, session.LaunchesDir, string(r.state(dir).Agents["planner"].Launch)))
+	if err != nil || launch.Account == "" {
+		t.Fatalf("launch %+v, %v", launch, err)
+	}
+	other.Store(true)
+	if err := os.WriteFile(filepath.Join(r.root, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var all []cooldown.CoolDown
+	r.eventually("the cool-down is noted", func() bool {
+		all = cooldown.In(r.host.StateHome).All(time.Now())
+		return len(all) > 0
+	})
+	if all[0].Account != launch.Account || len(all) != 1 {
+		t.Errorf("noted %+v, it was %s", all, launch.Account)
+	}
+	if _, err := end(errors.New("the machine goes down")); err == nil {
+		t.Error("it has ended")
 	}
 }
