@@ -231,3 +231,29 @@ func TestACoolDownIsOfTheLoginThatWasRefused(t *testing.T) {
 		t.Error("it has ended")
 	}
 }
+
+// Who removes the cool-downs, as after more was bought, has an agent that waits in its pane try again: it does not note its
+// refusal a second time.
+func TestACoolDownThatIsRemovedDoesNotComeBack(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "agents: {transport: tui}\n")
+	var ahead atomic.Int64
+	r.host.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	sc := simple()
+	sc.Limited, sc.Details = map[string]bool{"planner": true}, map[string]string{"planner": "try again in 2 hours"}
+	r.script(sc)
+	dir := r.prepare(quick)
+	end := r.background(host.RunSpec{Dir: dir})
+	cool := cooldown.In(r.host.StateHome)
+	r.eventually("the cool-down is noted", func() bool { return len(cool.All(time.Now())) == 1 })
+	if err := os.RemoveAll(string(cool)); err != nil {
+		t.Fatal(err)
+	}
+	ahead.Store(int64(2 * time.Minute))
+	r.eventually("it is started again", func() bool { return len(started(t, dir, "planner")) == 2 })
+	s, err := end(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+}
