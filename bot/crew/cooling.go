@@ -1,8 +1,10 @@
 package crew
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/agent"
@@ -35,12 +37,7 @@ func (r *sandbox) cooling(p agent.Provider, interactive bool) (cooldown.CoolDown
 // is something to begin with.
 func (r *sandbox) Cooling(providers agent.Providers, names []string, interactive bool) []string {
 	var found []string
-	seen := map[string]bool{}
-	for _, name := range names {
-		if seen[name] {
-			continue
-		}
-		seen[name] = true
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
 		c, ok := r.cooling(providers[name], interactive)
 		if !ok {
 			return nil
@@ -93,17 +90,18 @@ func (r services) note(out *orchestrator.AgentReport, status signal.Status, refu
 		return
 	}
 	launch, err := agent.ReadLaunch(r.launchDir(out.Launch))
-	if err != nil {
-		return
-	}
 	p, known := r.providers[launch.Provider]
-	if !known {
+	if err != nil || !known {
 		return
 	}
 	login, cool := r.login(p, !launch.Unattended), cooldown.In(r.StateHome)
+	login.Account = cmp.Or(launch.Account, login.Account) // a person may have logged in anew since
 	refusal.By = r.sess.Name() + " " + string(out.Launch)
 	if limited {
-		refusal.Cause, refusal.Until = string(orchestrator.ServiceLimit), cooldown.Named(words, refusal.At)
+		if at, _ := r.noted.Swap(out.Launch, refusal.At.UnixNano()); at == refusal.At.UnixNano() {
+			return // a person may have removed it
+		}
+		refusal.Cause, refusal.Until = string(orchestrator.ServiceLimit), cooldown.Named(words, refusal.At.Local()) // the clock of the program
 		if out.Fault == orchestrator.ServiceOutage || p.Fault(words) == agent.FaultOutage {
 			refusal.Cause = string(orchestrator.ServiceOutage)
 		}

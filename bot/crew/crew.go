@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/config"
@@ -74,6 +75,7 @@ type Crew struct {
 	signals   *signals
 	dialogs   dialogs
 	onExit    func(pid int) bool
+	noted     sync.Map                   // launch -> when it was refused, as other hosts were told
 	state     func() *orchestrator.State // as it was committed last
 }
 

@@ -200,26 +200,28 @@ func (r *observer) report(ctx context.Context, key orchestrator.AgentKey, launch
 const faultLines = 8
 
 // nameFault sets the fault that a program's last words name. Some programs end without an error
-// after a refusal that they show as an answer. It returns the words.
+// after a refusal that they show as an answer. It returns the words around the fault.
 func (r *observer) nameFault(out *orchestrator.AgentReport, status signal.Status) string {
 	if out.ExitCode == nil {
 		return ""
 	}
-	lines := strings.Split(out.Tail, "\n")
-	lines = lines[max(0, len(lines)-faultLines):]
-	// A pane breaks long lines.
-	words := strings.Join(lines, "\n") + "\n" + strings.Join(lines, "") + "\n" + status.Failure
-	out.Fault = r.fault(out.Launch, words)
+	p := r.provider(out.Launch)
+	fault, words := p.LastWords(status.Failure, false)
+	if fault == "" {
+		lines := strings.Split(out.Tail, "\n")
+		lines = lines[max(0, len(lines)-faultLines):] // a pane breaks long ones
+		fault, words = p.LastWords(strings.Join(lines, "\n")+"\n"+strings.Join(lines, ""), *out.ExitCode == 0)
+	}
+	out.Fault = orchestrator.ServiceFault(fault)
 	return words
 }
 
-// fault returns the fault that the words of a launch's program name.
-func (r *observer) fault(launch orchestrator.Launch, words string) orchestrator.ServiceFault {
-	l, err := agent.ReadLaunch(r.launchDir(launch))
-	if err != nil {
-		return ""
+// provider returns that of a launch; one without marks if it is not known.
+func (r *observer) provider(launch orchestrator.Launch) (p agent.Provider) {
+	if l, err := agent.ReadLaunch(r.launchDir(launch)); err == nil {
+		p = r.providers[l.Provider]
 	}
-	return orchestrator.ServiceFault(r.providers[l.Provider].Fault(words))
+	return p
 }
 
 // reportDead describes a pane whose agent-exec ended without an exit record.
@@ -260,7 +262,7 @@ func (r *observer) reportLive(ctx context.Context, out *orchestrator.AgentReport
 			out.TurnEnded = fmt.Sprintf("turn %d", status.TurnEnds)
 		}
 		if status.Failure != "" {
-			out.Fault = r.fault(out.Launch, status.Failure)
+			out.Fault = orchestrator.ServiceFault(r.provider(out.Launch).Fault(status.Failure))
 		}
 	case signal.WaitingPermission, signal.WaitingAnswer:
 		switch open := now.Sub(status.Since); {

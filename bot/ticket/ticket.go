@@ -184,6 +184,12 @@ func (s Shelf) Stop(t Ticket, why string) error {
 	if err == nil {
 		err = durable.Replace(s.stopFile(t.Issue), append(data, '\n'))
 	}
+	if _, gone := os.Lstat(s.file(t.Issue)); err == nil && errors.Is(gone, fs.ErrNotExist) {
+		// Its owner, who removes both, has not seen the file. The session may be a ticket again.
+		if err = durable.Remove(s.stopFile(t.Issue)); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("stop ticket of issue %d: %w", t.Issue, err)
 	}

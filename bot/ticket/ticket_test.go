@@ -284,3 +284,20 @@ func TestATicketIsStoppedFromOutside(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 }
+
+// A ticket that begins while a person stops it leaves nothing behind that would stop a later one of the same session.
+func TestAStopThatComesTooLateLeavesNothing(t *testing.T) {
+	s, one := ticket.Of(t.TempDir()), request(1, 12, 9, 0)
+	if err := errors.Join(s.Write(one), s.Remove(12), s.Stop(one, "mia stopped it")); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := os.ReadDir(filepath.Dir(s.Placard(12))); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+	if err := s.Write(one); err != nil { // it comes back from another machine
+		t.Fatal(err)
+	}
+	if got, err := s.Read(12); err != nil || got.Dropped != "" {
+		t.Errorf("read: dropped %q, %v", got.Dropped, err)
+	}
+}

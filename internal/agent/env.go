@@ -11,8 +11,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/agentmux/agentmux/internal/agent/process"
 )
@@ -97,6 +99,11 @@ func (p Provider) Account(e EnvSpec) string {
 	switch kind {
 	case LoginOwn:
 		parts = append(parts, dir)
+		if info, err := os.Stat(dir); err == nil { // the next login has a directory of its own
+			if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+				parts = append(parts, strconv.FormatUint(stat.Ino, 10))
+			}
+		}
 	case LoginShared:
 		parts = append(parts, e.RealHome)
 	}

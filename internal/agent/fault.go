@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -22,19 +23,79 @@ type Exits struct {
 	Outage []string `doc:"outage"`
 }
 
-// Fault returns the fault that a program's last words name, or "".
+// Fault returns the fault that the words of a program's error name, or "".
 func (p Provider) Fault(words string) Fault {
-	words = strings.ToLower(words)
-	said := func(texts []string) bool {
-		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(words, strings.ToLower(text)) })
+	fault, _ := p.LastWords(words, false)
+	return fault
+}
+
+// LastWords returns the fault that a program's last words name, or "", and the words around its name, in which the
+// service may say more. A program that ended without an error may have answered anything: in its words only a fault
+// counts that is the whole answer or an event of an error, not one that they are about.
+func (p Provider) LastWords(words string, answered bool) (fault Fault, around string) {
+	for _, f := range []struct {
+		Fault
+		texts []string
+	}{{FaultLogin, p.Exits.Login}, {FaultLimit, p.Exits.Limit}, {FaultOutage, p.Exits.Outage}} {
+		var found []string
+		for line := range strings.Lines(words) {
+			found = append(found, named(strings.TrimRight(line, "\r\n"), f.texts, answered)...)
+		}
+		if len(found) > 0 {
+			return f.Fault, strings.Join(found, "\n")
+		}
 	}
-	switch {
-	case said(p.Exits.Login):
-		return FaultLogin
-	case said(p.Exits.Limit):
-		return FaultLimit
-	case said(p.Exits.Outage):
-		return FaultOutage
+	return "", ""
+}
+
+// aroundFault is how many bytes of a line before and behind the name of a fault may be of the same message.
+const aroundFault = 400
+
+// named returns the parts of a line around the texts that are found in it.
+func named(line string, texts []string, answered bool) (found []string) {
+	folded := fold(line)
+	for _, text := range texts {
+		text = fold(text)
+		for from := 0; ; {
+			i := strings.Index(folded[from:], text)
+			if i < 0 {
+				break
+			}
+			i += from
+			from = i + len(text)
+			if !answered || strings.HasPrefix(text, `"`) || isRefusal(line[:i]) { // text of a model has its quotes escaped
+				found = append(found, strings.ToValidUTF8(line[max(0, i-aroundFault):min(len(line), from+aroundFault)], ""))
+			}
+		}
 	}
-	return ""
+	return found
+}
+
+// fold makes letters small that names of faults have. The length of the text stays.
+func fold(text string) string {
+	b := []byte(text)
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
+var (
+	// wholeForm is what is before a refusal that is shown as an answer: nothing but marks, in a line or a JSON string.
+	wholeForm = regexp.MustCompile(`(?i)(?:^|"(?:result|text|message|content)":")[^\pL\pN"]*(?:error[^\pL\pN"]*)?$`)
+	// eventForm begins an event or a part of one.
+	eventForm = regexp.MustCompile(`"type": ?"([A-Za-z._-]{1,40})"`)
+)
+
+// isRefusal reports whether the words before the name of a fault make it the program's, not its model's.
+func isRefusal(before string) bool {
+	if wholeForm.MatchString(before) {
+		return true
+	}
+	events := eventForm.FindAllStringSubmatch(before, -1)
+	return len(events) > 0 && slices.ContainsFunc([]string{"error", "failed"}, func(kind string) bool {
+		return strings.Contains(strings.ToLower(events[len(events)-1][1]), kind)
+	})
 }

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/agentmux/agentmux/internal/agent"
@@ -28,6 +29,37 @@ func TestLastWordsNameTheFaultOfTheService(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := providers(t)[c.provider].Fault(c.words); got != c.want {
 				t.Errorf("%q is %q, want %q", c.words, got, c.want)
+			}
+		})
+	}
+}
+
+// A program that ends without an error may have answered anything: about limits, too. A refusal that it shows as its answer counts.
+func TestAnAnswerAboutAFaultIsNone(t *testing.T) {
+	long := strings.Repeat("x", 500)
+	for name, c := range map[string]struct {
+		provider, words string
+		answered        bool
+		want            agent.Fault
+		around          string
+	}{
+		"a task about it":             {"claude", "Done: a rate_limit is retried, overloaded too.\nThe client honours retry-after: 3600.", true, "", ""},
+		"quoted":                      {"claude", `The server says "rate_limit" and {\"text\":\"rate_limit\"}`, true, "", ""},
+		"a task about the usage":      {"codex", `{"type":"item.completed","item":{"id":"1","type":"agent_message","text":"The usage limit is shown: try again in 2 hours"}}`, true, "", ""},
+		"a task about logins":         {"claude", "I map authentication_error to 401.", true, "", ""},
+		"a code in its text":          {"opencode", `{"type":"text","part":{"text":"it logs {\"statusCode\":429}"}}`, true, "", ""},
+		"the answer":                  {"qwen", `{"type":"result","is_error":false,"result":"[API Error: 429 slow]"}`, true, agent.FaultLimit, `{"type":"result","is_error":false,"result":"[API Error: 429 slow]"}`},
+		"the whole line":              {"qwen", "some work\n  [API Error: 500 x]", true, agent.FaultOutage, "  [API Error: 500 x]"},
+		"behind a mark":               {"claude", "  ⎿ Error: API Error: 429 busy", true, agent.FaultLimit, "  ⎿ Error: API Error: 429 busy"},
+		"an event":                    {"codex", `{"type":"turn.failed","error":{"message":"exceeded, last status: 429 Too Many Requests"}}`, true, agent.FaultLimit, `{"type":"turn.failed","error":{"message":"exceeded, last status: 429 Too Many Requests"}}`},
+		"a code":                      {"opencode", `{"type":"error","error":{"data":{"isRetryable":true,"statusCode":429}}}`, true, agent.FaultLimit, `{"type":"error","error":{"data":{"isRetryable":true,"statusCode":429}}}`},
+		"with an error, in its words": {"claude", "waits: try again in 5 hours\nsaw a rate_limit, resets 3pm (Europe/Berlin)\nbye", false, agent.FaultLimit, "saw a rate_limit, resets 3pm (Europe/Berlin)"},
+		"in a long line":              {"codex", "try again in 5 hours " + long + " usage limit, try again in 2 hours " + long, false, agent.FaultLimit, long[:399] + " usage limit, try again in 2 hours " + long[:377]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, around := providers(t)[c.provider].LastWords(c.words, c.answered)
+			if got != c.want || around != c.around {
+				t.Errorf("%q, %q; want %q, %q", got, around, c.want, c.around)
 			}
 		})
 	}

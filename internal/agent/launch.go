@@ -59,6 +59,7 @@ type Launch struct {
 	Transport  Transport `json:"transport"`
 	Unattended bool      `json:"unattended"`
 	Login      LoginKind `json:"login"`
+	Account    string    `json:"account,omitempty"`     // as Provider.Account tells it
 	Mark       string    `json:"mark"`                  // in the environment of its processes
 	CLISession string    `json:"cli_session,omitempty"` // known beforehand, or resumed
 	Resumed    bool      `json:"resumed,omitempty"`
@@ -159,7 +160,7 @@ func (s LaunchSpec) check() error {
 func (s LaunchSpec) record(login LoginKind, home string, argv []string, env map[string]string) Launch {
 	l := Launch{
 		Version: 1, Launch: s.Launch, Session: s.Session, Role: s.Role, Task: s.Task, Provider: s.Provider.Name,
-		Transport: s.Transport, Unattended: s.unattended(), Login: login, Mark: process.Mark(s.Dir), CLISession: cmp.Or(s.Resume, s.cliSession),
+		Transport: s.Transport, Unattended: s.unattended(), Login: login, Account: s.Provider.Account(s.Env), Mark: process.Mark(s.Dir), CLISession: cmp.Or(s.Resume, s.cliSession),
 		Resumed: s.Resume != "", Argv: argv, Cwd: s.Workdir, EnvNames: slices.Sorted(maps.Keys(env)), Socket: shield.NewSocketPath(s.Runtime),
 		Stdin: "terminal", ConfigDir: home, PreparedAt: s.Now, env: env, former: formerFiles(s.Runtime, process.Mark(s.Dir)),
 	}

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -117,5 +118,13 @@ func TestAccountsAreToldApart(t *testing.T) {
 	}
 	if got := p.Account(agent.EnvSpec{}); got != "" {
 		t.Errorf("without a login: %q", got)
+	}
+	ours := agent.EnvSpec{Logins: root + "/logins"}
+	former := p.Account(ours)
+	if err := errors.Join(os.Rename(root+"/logins/claude", root+"/logins/claude.old"), os.Mkdir(root+"/logins/claude", 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if p.Account(ours) == former {
+		t.Error("a new login of ours is the account of the former")
 	}
 }
