@@ -347,17 +347,18 @@ func (e *Ear) judgeAll(ctx context.Context) {
 		on     int
 		author int64
 	}
-	behind := map[place]time.Time{} // when those before are due
+	behind := map[place]*waiting{} // the last of those before
 	for _, w := range slices.SortedFunc(maps.Values(e.waiting), earlier) {
 		at := place{w.on, w.author.ID}
-		if due, waits := behind[at]; waits && due.After(w.due) {
-			w.due = due
+		if before := behind[at]; before != nil && before.due.After(w.due) {
+			w.due = before.due
+			w.elsewhere = w.elsewhere || before.elsewhere // that host may do meanwhile what this one says
 		}
 		switch {
 		case ctx.Err() != nil:
 			return
 		case w.due.After(now):
-			behind[at] = w.due
+			behind[at] = w
 			continue
 		}
 		wait, err := e.judge(ctx, w)
@@ -370,7 +371,7 @@ func (e *Ear) judgeAll(ctx context.Context) {
 		}
 		if wait > 0 && now.Sub(w.first) < maxAge {
 			w.due = now.Add(wait)
-			behind[at] = w.due
+			behind[at] = w
 			continue
 		}
 		delete(e.waiting, w.source)

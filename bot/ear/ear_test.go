@@ -1123,3 +1123,30 @@ func TestGitHub82ACommandToAHostThatIsGone(t *testing.T) {
 		})
 	}
 }
+
+// A command that waits behind an older one of its author for the host that has the issue is not heard once more after that
+// host did what it says and gave the issue back.
+func TestGitHub82ACommandBehindOneThatAnotherHostKeepsWaiting(t *testing.T) {
+	s := newScene(t)
+	s.subject.Holder = "h_1111111111111111"
+	first := s.comment("/agentmux say hello", "wil")
+	s.poll()
+	for range 3 {
+		s.ear.Step(t.Context())
+		s.pass(time.Minute)
+	}
+	s.react(first, "eyes", botLogin)
+	second := s.comment("/agentmux stop", "wil")
+	s.poll()
+	s.ear.Step(t.Context())
+	s.react(second, "eyes", botLogin)
+	s.react(second, "+1", botLogin)
+	s.subject.Holder = ""
+	for range 3 {
+		s.pass(2 * time.Minute)
+		s.ear.Step(t.Context())
+	}
+	if got := s.receipts(second); got != "eyes +1" {
+		t.Errorf("receipts %q, %q", got, s.reason(fmt.Sprint("comment/", second)))
+	}
+}

@@ -116,6 +116,14 @@ func TestGitHub54OnTheIssueOfAnAgent(t *testing.T) {
 	if len(texts) != 2 || texts["be quick"] != "auth" || texts["basket-like words"] != "auth" {
 		t.Errorf("said %v", texts)
 	}
+	for text, want := range map[string]string{"stop": "basket has ended", "answer b": "no question of basket is open", "say hello": "no build/basket is at work; at work: build/auth"} {
+		s.pass(time.Minute)
+		late := s.repo.Comment(other, "/agentmux "+text, "wil")
+		s.look(l)
+		if c, _ := s.journal.Command(fmt.Sprint("comment/", late)); c.Reason != want {
+			t.Errorf("%s after the end of basket: %q, want %q", text, c.Reason, want)
+		}
+	}
 	retry := s.repo.Comment(other, "/agentmux retry", "wil")
 	s.look(l)
 	if c, _ := s.journal.Command(fmt.Sprint("comment/", retry)); s.st.Team["basket"].Marker != "" || s.st.Team["auth"].Marker != "" || c.Reason != "" {

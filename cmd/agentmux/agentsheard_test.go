@@ -217,3 +217,32 @@ func TestGitHub56AnAgentIsAnsweredOnceWhoeverIsKilled(t *testing.T) {
 		t.Errorf("applied %d times, answered %d times, lines\n%s", applied, answered, r.read(lines))
 	}
 }
+
+// What is said on the issue of an agent while another host has claimed it is for that host: the run that was killed here
+// ends without hearing it, and owes no receipt.
+func TestGitHub54AnAgentWhoseIssueIsOfAnotherHostHearsNothing(t *testing.T) {
+	t.Parallel()
+	r, second := heardRun(t)
+	hub := r.github.Repo(rigRepo)
+	start := []string{"agents", "start", "--yes", "--headless"}
+	host := r.background(start...)
+	r.eventually("both ask on their issues", func() bool { return r.asksOn(1) != "" && r.asksOn(second) != "" }, host.out.String)
+	host.exit(syscall.SIGKILL)
+	r.asJob("a_80_1")
+	answer := hub.Comment(1, "/agentmux answer 2", rigOwner)
+	host = r.background(start...)
+	host.over()
+	e := r.session()
+	if code := host.cmd.ProcessState.ExitCode(); code != exit.Locked || e.State.OutcomeReason != orchestrator.ReasonClaimLost {
+		t.Errorf("exit %d, %s for %s\n%s", code, e.State.Outcome, e.State.OutcomeReason, host.out.String())
+	}
+	if lines := r.read(filepath.Join(e.Dir, session.Commands)); strings.Contains(lines, fmt.Sprint("comment/", answer)) {
+		t.Errorf("it was heard here:\n%s", lines)
+	}
+	if q := r.question(r.asksOn(1)); q.Answer != "" && string(q.AnsweredBy) == rigOwner {
+		t.Errorf("the question was answered: %+v", q)
+	}
+	if got := r.reacted(1, answer); got != "" {
+		t.Errorf("receipts %q", got)
+	}
+}

@@ -172,8 +172,11 @@ func (w *teamwork) meant(p orchestrator.Payload) string {
 
 // stop ends one agent as failed, or returns why not.
 func (w *teamwork) stop(name string) string {
-	if !w.atWork() || w.happens(name, team.MarkedFailed, team.Evidence{Exit: 130, By: "person", Cause: "stopped by a person"}) == team.Nothing {
-		return name + " is not an agent of this run that could be stopped"
+	if w.atWork() && w.happens(name, team.MarkedFailed, team.Evidence{Exit: 130, By: "person", Cause: "stopped by a person"}) != team.Nothing {
+		return ""
 	}
-	return ""
+	if w.s.Team[name].Marker != "" {
+		return name + " has ended"
+	}
+	return name + " is not an agent of this run that could be stopped"
 }

@@ -128,10 +128,11 @@ func (c *call) readMessage(st *orchestrator.State) Answer {
 		return a
 	}
 	m := found[0]
+	writing := c.unwritten(st)[m.File] // asked before, since the file may come at any moment
 	file, err := c.s.CheckArtifact(m.File, duty.ArtifactText)
 	if err != nil || file.Data == nil {
 		problem := strings.Join(file.Artifact.Problems, "; ")
-		if c.unwritten(st)[m.File] {
+		if writing {
 			problem = "the host is writing it; call msg_read again in a moment"
 		}
 		a := refused("message %s cannot be read: %s", name, problem)

@@ -1,10 +1,12 @@
 package hosting
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -68,22 +70,38 @@ func listen(ctx context.Context, s *site.Site, of claimedIssue, t *tenure.Spec) 
 			return h.Held(ctx, sess.Dir, st, s.Config)
 		},
 	}
-	var owner ear.Owner = one
+	owner := claimedOwner{Owner: one, held: &l.held}
 	if of.agents != nil {
-		owner = ear.Team{One: one, Agents: of.agents}
+		owner.Owner = ear.Team{One: one, Agents: of.agents}
 	}
 	l.ear = &ear.Listener{Ear: ear.New(ear.Options{
 		Client: h.GitHub, Repo: of.repo, Bot: s.Config.Bot, Journal: j, Owner: owner, Issues: l.issues,
 		Since: heardSince(state, h.GitHub.Now()), Now: h.GitHub.Now, Local: h.Now, Log: h.Log,
 	})}
-	l.change(t)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		l.ear.Run(ctx)
-	}()
-	return l, func() { cancel(); <-done }, nil
+	var hearing sync.WaitGroup
+	begin := sync.OnceFunc(func() { hearing.Go(func() { l.ear.Run(ctx) }) })
+	l.change(t, begin)
+	return l, func() { cancel(); hearing.Wait() }, nil
+}
+
+// claimedOwner is the owner of a session whose issues another host may take: from then on what is said there is for that host.
+type claimedOwner struct {
+	ear.Owner
+	held *atomic.Pointer[claim.Held]
+}
+
+// Find is described at [ear.Owner].
+func (o claimedOwner) Find(ctx context.Context, number int, pull bool) (ear.Subject, error) {
+	s, err := o.Owner.Find(ctx, number, pull)
+	if held := o.held.Load(); err == nil && s.Issue != 0 && held != nil {
+		select {
+		case <-(*held).Lost():
+			s.Holder = cmp.Or((*held).Holder(), "another host")
+		default:
+		}
+	}
+	return s, err
 }
 
 // heardSince is from when on comments are for a session. To one that a kill left, they are since it
@@ -99,8 +117,9 @@ func heardSince(s *orchestrator.State, now time.Time) time.Time {
 	return since.Add(-clockSlack)
 }
 
-// change has the tenure tell the ear what happens.
-func (l *listened) change(t *tenure.Spec) {
+// change has the tenure tell the ear what happens. It begins to hear with the first claim: what is said before, while
+// another host may have the issues, is for that host, and is read once they are claimed.
+func (l *listened) change(t *tenure.Spec, begin func()) {
 	t.Run.Mirror.Listened = true
 	next := t.Run.OnCommit
 	t.Run.OnCommit = func(s *orchestrator.State) {
@@ -109,7 +128,10 @@ func (l *listened) change(t *tenure.Spec) {
 			next(s)
 		}
 	}
-	t.Claimed = func(held claim.Held) { l.held.Store(&held) }
+	t.Claimed = func(held claim.Held) {
+		l.held.Store(&held)
+		begin()
+	}
 	t.News = l.ear.News
 }
 

@@ -46,7 +46,7 @@ func (p *player) do(ctx context.Context, s Step) error {
 	case s.Wait != "":
 		return p.wait(ctx, s.Wait)
 	case s.Hear != "":
-		return p.hear(ctx, s.Hear)
+		return hear(ctx, p.callMCP, p.options.Out, s.Hear)
 	case s.Submit != nil:
 		return p.submit(ctx, *s.Submit)
 	case s.Exit != nil:

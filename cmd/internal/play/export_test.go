@@ -1,0 +1,3 @@
+package play
+
+var Hear = hear
