@@ -95,7 +95,7 @@ func (r services) note(out *orchestrator.AgentReport, status signal.Status, refu
 		return
 	}
 	login, cool := r.login(p, !launch.Unattended), cooldown.In(r.StateHome)
-	login.Account = cmp.Or(launch.Account, login.Account) // a person may have logged in anew since
+	login.Account = cmp.Or(launch.Account, login.Account) // a person may have logged in again since
 	refusal.By = r.sess.Name() + " " + string(out.Launch)
 	if limited {
 		if at, _ := r.noted.Swap(out.Launch, refusal.At.UnixNano()); at == refusal.At.UnixNano() {

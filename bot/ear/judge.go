@@ -148,8 +148,8 @@ func (j *judgement) elsewhere(ctx context.Context) (wait time.Duration, err erro
 	return leftPause, nil
 }
 
-// served reports whether the host that had its minute for the command gave the issue back. Whoever does that has read the
-// comments once more, and what it passed over is not for another one.
+// served reports whether the host that had its minute for the command gave the issue back. That host
+// has read the comments once more then, and what it passed over is not for another one.
 func (j *judgement) served() (bool, error) {
 	if !j.w.late || j.w.taken || j.s.Left || j.s.Saved {
 		return false, nil

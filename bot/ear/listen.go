@@ -16,7 +16,7 @@ const PollEvery = 15 * time.Second
 // maxPages bounds how far a look goes back.
 const maxPages = 10
 
-// Listener feeds an ear that serves the issues of one session and has nobody else to feed it. It reads the newest
+// Listener feeds an ear that serves the issues of one session and has nothing else to feed it. It reads the newest
 // comments of the repository, whose address is always the same, so that a look costs nothing
 // when there is no news, however many issues there are; and, while a pull request is open, the list of open ones.
 type Listener struct {

@@ -126,7 +126,7 @@ func TestAPausedSessionStaysPausedWhenItsProviderTakesMore(t *testing.T) {
 	mustEnd(t, s, orchestrator.OutcomeDone, "")
 }
 
-// An agent that ends with words about limits was not refused: nobody waits, and it is started again as any other.
+// An agent that ends with words about limits was not refused: it is started again at once, as any other.
 func TestAnAnswerAboutALimitCoolsNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "agents: {transport: tui}\n")

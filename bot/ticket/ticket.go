@@ -196,8 +196,8 @@ func (s Shelf) Stop(t Ticket, why string) error {
 	return nil
 }
 
-// Drop notes on the ticket of an issue why it is not to begin, unless it says so already. It returns the zero Ticket if there
-// is none.
+// Drop notes on the ticket of an issue why it is not to begin, unless it says so already. It returns the zero Ticket without
+// one.
 func (s Shelf) Drop(issue int, why string) (Ticket, error) {
 	t, err := s.Read(issue)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -210,7 +210,7 @@ func (s Shelf) Drop(issue int, why string) (Ticket, error) {
 	return t, err
 }
 
-// Stopped returns the ticket of a session that a person has asked to drop; the error is fs.ErrNotExist if there is none.
+// Stopped returns the ticket of a session that a person has asked to drop; the error is fs.ErrNotExist without one.
 func (s Shelf) Stopped(name string) (Ticket, error) {
 	tickets, _, err := s.Peek()
 	for _, t := range tickets {

@@ -1,17 +1,29 @@
 package main
 
 import (
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
-	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
+
+// botSaved waits until work of the bot's only session is on the server. It returns what reads that session; without a state
+// while there is none, or another one beside it.
+func (r *rig) botSaved(b *background) (here func() session.Entry) {
+	r.t.Helper()
+	here = func() session.Entry {
+		if entries := r.served(rigRepo); len(entries) == 1 && entries[0].State != nil {
+			return entries[0]
+		}
+		return session.Entry{}
+	}
+	r.eventually("the bot has a session", func() bool { return here().State != nil }, b.out.String)
+	r.workSaved(here(), b)
+	return here
+}
 
 // Row R7, case 67: a machine that was thought to be gone is alive when another one has its session. It stops its agents, keeps
 // what they had not handed in, and writes nothing more; the other one ends the session with one result.
@@ -26,20 +38,7 @@ func TestGitHub67TheMachineThatLostItsClaimIsAlive(t *testing.T) {
 	repo := first.github.Repo(rigRepo)
 	b := first.background("bot")
 	repo.Label(1, "agentmux:quick", rigOwner)
-	here := func() session.Entry {
-		if entries := first.served(rigRepo); len(entries) == 1 && entries[0].State != nil {
-			return entries[0]
-		}
-		return session.Entry{}
-	}
-	first.eventually("the work is on the server", func() bool {
-		e := here()
-		if e.State == nil {
-			return false
-		}
-		_, m, _ := first.saved(e)
-		return slices.ContainsFunc(slices.Collect(maps.Values(m.Work)), func(w checkpoint.Work) bool { return len(w.Changed) > 0 })
-	}, b.out.String)
+	here := first.botSaved(b)
 	first.asJob("a_80_1") // its claim was taken: the first machine is not asked
 
 	o.playbook = laterPlaybook

@@ -2,23 +2,15 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/agentmux/agentmux/bot/checkpoint"
-	"github.com/agentmux/agentmux/cmd/internal/console"
-	"github.com/agentmux/agentmux/cmd/internal/exit"
-	"github.com/agentmux/agentmux/cmd/internal/job"
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // aheadEnv names a file; once it is there, the clock of the command is an eleventh minute ahead, as after it was stopped.
@@ -26,26 +18,14 @@ const aheadEnv = "AGENTMUX_TEST_AHEAD"
 
 // runAhead is runProcess for such a command.
 func runAhead(panes string) int {
-	job.Withhold()
-	if code, done := hiddenMain(os.Args[1:]); done {
-		return code
-	}
-	if err := conceal(os.Args); err != nil {
-		fmt.Fprintln(os.Stderr, "agentmux:", err)
-		return exit.Failed
-	}
-	ctx, cancel := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGTERM)
-	go cancelOnSignal(signals, cancel)
-	a := newApp(console.System())
-	a.Panes, a.Now = panes, func() time.Time {
-		if _, err := os.Lstat(os.Getenv(aheadEnv)); err != nil {
-			return time.Now()
+	return runProcess(panes, func(a *app, _ context.CancelCauseFunc) {
+		a.Now = func() time.Time {
+			if _, err := os.Lstat(os.Getenv(aheadEnv)); err != nil {
+				return time.Now()
+			}
+			return time.Now().Add(11 * time.Minute)
 		}
-		return time.Now().Add(11 * time.Minute)
-	}
-	return execute(ctx, a, os.Args[1:])
+	})
 }
 
 // A bot that is stopped under a session for longer than its claim counts is woken when another one has ended that session.
@@ -63,20 +43,7 @@ func TestGitHub79AStoppedBotWritesNothingOnceItIsWoken(t *testing.T) {
 	repo := first.github.Repo(rigRepo)
 	b := first.background("bot")
 	repo.Label(1, "agentmux:quick", rigOwner)
-	here := func() session.Entry {
-		if entries := first.served(rigRepo); len(entries) == 1 && entries[0].State != nil {
-			return entries[0]
-		}
-		return session.Entry{}
-	}
-	first.eventually("the work is on the server", func() bool {
-		e := here()
-		if e.State == nil {
-			return false
-		}
-		_, m, _ := first.saved(e)
-		return slices.ContainsFunc(slices.Collect(maps.Values(m.Work)), func(w checkpoint.Work) bool { return len(w.Changed) > 0 })
-	}, b.out.String)
+	here := first.botSaved(b)
 	if err := b.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -12,8 +11,6 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
-	"github.com/agentmux/agentmux/cmd/internal/console"
-	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/job"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
@@ -24,21 +21,11 @@ const agedEnv = "AGENTMUX_TEST_AGED"
 
 // runAged is runProcess for such a command.
 func runAged(panes string) int {
-	job.Withhold()
-	if code, done := hiddenMain(os.Args[1:]); done {
-		return code
-	}
-	if err := conceal(os.Args); err != nil {
-		fmt.Fprintln(os.Stderr, "agentmux:", err)
-		return exit.Failed
-	}
-	ctx, cancel := context.WithCancelCause(context.Background())
-	aged := make(chan os.Signal, 1)
-	signal.Notify(aged, syscall.SIGUSR1)
-	go func() { <-aged; cancel(host.ErrHandOver) }()
-	a := newApp(console.System())
-	a.Panes = panes
-	return execute(ctx, a, os.Args[1:])
+	return runProcess(panes, func(_ *app, cancel context.CancelCauseFunc) {
+		aged := make(chan os.Signal, 1)
+		signal.Notify(aged, syscall.SIGUSR1)
+		go func() { <-aged; cancel(host.ErrHandOver) }()
+	})
 }
 
 // handsOver runs the job of a label, which is 22 hours old when its coder has made the file of waitingAt, and hands its session

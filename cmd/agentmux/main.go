@@ -30,8 +30,8 @@ var (
 func main() { os.Exit(runProcess("")) }
 
 // runProcess is main without its end: it returns the exit code. Another program may run in the
-// panes.
-func runProcess(panes string) int {
+// panes, and each of with may change the rest.
+func runProcess(panes string, with ...func(a *app, cancel context.CancelCauseFunc)) int {
 	job.Withhold()
 	if code, done := hiddenMain(os.Args[1:]); done {
 		return code
@@ -46,6 +46,9 @@ func runProcess(panes string) int {
 	go cancelOnSignal(signals, cancel)
 	a := newApp(console.System())
 	a.Panes = panes
+	for _, change := range with {
+		change(a, cancel)
+	}
 	return execute(ctx, a, os.Args[1:])
 }
 

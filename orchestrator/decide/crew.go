@@ -146,7 +146,6 @@ func (c *crew) stop(key orchestrator.AgentKey) string {
 	if launch == "" {
 		return ""
 	}
-	c.s.Agents[key] = a
 	role, task := key.Split()
 	if l := c.in.Line; l == nil || l.Launch != launch || c.s.Ended() {
 		c.dropPending(starts(launch))

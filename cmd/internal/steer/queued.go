@@ -18,23 +18,27 @@ import (
 func dropQueued(ctx context.Context, a *site.Finder, q site.Queued, stop orchestrator.Payload) error {
 	shelf := ticket.Of(q.Project)
 	t, err := shelf.Read(q.Issue)
-	if err == nil && t.Session == q.Session {
+	waits := err == nil && t.Session == q.Session
+	if waits {
 		err = shelf.Stop(t, Actor()+" stopped it at a terminal")
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if !bell.Heard(q.Project) {
-		a.Say("recorded; agentmux bot takes it out of the queue when it runs")
-		return nil
+	gone := !waits
+	if waits {
+		if !bell.Heard(q.Project) {
+			a.Say("recorded; agentmux bot takes it out of the queue when it runs")
+			return nil
+		}
+		if err := bell.Ring(q.Project, q.Session); err != nil {
+			return err
+		}
+		gone = until(ctx, wokenWait, func() bool {
+			t, err := shelf.Read(q.Issue)
+			return errors.Is(err, fs.ErrNotExist) || err == nil && t.Session != q.Session
+		})
 	}
-	if err := bell.Ring(q.Project, q.Session); err != nil {
-		return err
-	}
-	gone := until(ctx, wokenWait, func() bool {
-		t, err := shelf.Read(q.Issue)
-		return errors.Is(err, fs.ErrNotExist) || err == nil && t.Session != q.Session
-	})
 	switch e, began := session.At(q.Project, filepath.Join(session.Dir(q.Project), q.Session)); {
 	case ctx.Err() != nil:
 		return ctx.Err()
