@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
@@ -175,7 +176,7 @@ func (v *verification) judged(ctx context.Context) error {
 	if len(v.Issues) == 0 || len(v.out.Parents) == 0 {
 		return nil
 	}
-	if !objectID.MatchString(v.out.Base) {
+	if !objectID().MatchString(v.out.Base) {
 		v.refuse("its base %q is not a commit", v.out.Base)
 		return nil
 	}
@@ -186,11 +187,11 @@ func (v *verification) judged(ctx context.Context) error {
 	return err
 }
 
-var objectID = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+var objectID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`) })
 
 // descends reports whether a commit that a manifest names is an ancestor of one of the store.
 func (v *verification) descends(ctx context.Context, old, tip string) (bool, error) {
-	if !objectID.MatchString(old) {
+	if !objectID().MatchString(old) {
 		return false, nil
 	}
 	if old == tip {
@@ -204,12 +205,12 @@ func (v *verification) descends(ctx context.Context, old, tip string) (bool, err
 }
 
 // workspaceName is what a workspace may be called: it becomes a name of a directory.
-var workspaceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var workspaceName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
 
 // names verifies which files there are, and of which kind.
 func (v *verification) names(ctx context.Context) error {
 	for name := range v.out.Work {
-		if !workspaceName.MatchString(name) {
+		if !workspaceName().MatchString(name) {
 			v.refuse("%q is not the name of a workspace", name)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/agentmux/agentmux/cmd/internal/console"
@@ -19,6 +20,7 @@ import (
 	"github.com/agentmux/agentmux/internal/agent/agentexec"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 	"github.com/agentmux/agentmux/orchestrator/engine"
+	"github.com/spf13/cobra"
 )
 
 // version and commit are set by the build.
@@ -81,6 +83,9 @@ func run(ctx context.Context, args []string, std console.Streams) int {
 func execute(ctx context.Context, a *app, args []string) int {
 	root := newRootCmd(a)
 	root.SetArgs(args)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		completeWords(a, root, allOffers(a)) // a shell asks; everybody else would pay for it, too
+	}
 	err := root.ExecuteContext(ctx)
 	code, text := exit.Explain(err)
 	var signal engine.Signal

@@ -75,7 +75,6 @@ CLIs you already have, in tmux, on your own machine.`,
 	}
 	standardCommands(root)
 	usageArgs(root)
-	completeWords(a, root, allOffers(a))
 	return root
 }
 

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Fault is why a program's service stops it.
@@ -84,17 +85,19 @@ func fold(text string) string {
 
 var (
 	// wholeForm is what is before a refusal that is shown as an answer: nothing but marks, in a line or a JSON string.
-	wholeForm = regexp.MustCompile(`(?i)(?:^|"(?:result|text|message|content)":")[^\pL\pN"]*(?:error[^\pL\pN"]*)?$`)
+	wholeForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(?:^|"(?:result|text|message|content)":")[^\pL\pN"]*(?:error[^\pL\pN"]*)?$`)
+	})
 	// eventForm begins an event or a part of one.
-	eventForm = regexp.MustCompile(`"type": ?"([A-Za-z._-]{1,40})"`)
+	eventForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"type": ?"([A-Za-z._-]{1,40})"`) })
 )
 
 // isRefusal reports whether the words before the name of a fault make it the program's, not its model's.
 func isRefusal(before string) bool {
-	if wholeForm.MatchString(before) {
+	if wholeForm().MatchString(before) {
 		return true
 	}
-	events := eventForm.FindAllStringSubmatch(before, -1)
+	events := eventForm().FindAllStringSubmatch(before, -1)
 	return len(events) > 0 && slices.ContainsFunc([]string{"error", "failed"}, func(kind string) bool {
 		return strings.Contains(strings.ToLower(events[len(events)-1][1]), kind)
 	})

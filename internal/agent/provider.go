@@ -201,7 +201,7 @@ func (p Provider) override(o Override) Provider {
 
 var (
 	envForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
-	keyForm = regexp.MustCompile(`^[A-Za-z0-9_-]+$`) // what package tmux presses
+	keyForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]+$`) }) // what package tmux presses
 )
 
 // problems returns what is wrong with a provider as configuration changed it.
@@ -236,7 +236,7 @@ func (p Provider) problems() document.Problems {
 		switch {
 		case strings.TrimSpace(d.Text) == "" || d.Key == "":
 			say(at, "needs text and key") // white space is on every screen
-		case !keyForm.MatchString(d.Key):
+		case !keyForm().MatchString(d.Key):
 			say(at+".key", "%q is not the name of one key, as Enter, Down or 1", document.Excerpt(d.Key))
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/durable"
@@ -55,7 +56,7 @@ type Login struct {
 func (l Login) file() string { return l.Provider + "-" + l.Account + ".json" }
 
 // nameForm is what a login's file may be called. Other names, as those of temporary files, are not read.
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,199}\.json$`)
+var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,199}\.json$`) })
 
 // CoolDown is the time for which a service refuses more.
 type CoolDown struct {
@@ -127,7 +128,7 @@ func (d Dir) Left(now time.Time) map[string]time.Duration {
 
 // read returns the file with a name, if this version can use it.
 func (d Dir) read(name string, now time.Time) (CoolDown, bool) {
-	if !nameForm.MatchString(name) {
+	if !nameForm().MatchString(name) {
 		return CoolDown{}, false
 	}
 	var c CoolDown
@@ -204,7 +205,7 @@ func (d Dir) Answered(l Login, by string, at, now time.Time) error {
 
 func (d Dir) write(l Login, c CoolDown) error {
 	data, err := json.Marshal(c)
-	if err == nil && !nameForm.MatchString(l.file()) {
+	if err == nil && !nameForm().MatchString(l.file()) {
 		err = fmt.Errorf("%q is not a name of a file", l.file())
 	}
 	if err == nil {
@@ -227,7 +228,7 @@ func (d Dir) sweep(now time.Time) {
 	entries, _ := os.ReadDir(string(d))
 	for _, e := range entries {
 		info, err := e.Info()
-		if err == nil && info.Mode().IsRegular() && nameForm.MatchString(e.Name()) && info.ModTime().Before(old) {
+		if err == nil && info.Mode().IsRegular() && nameForm().MatchString(e.Name()) && info.ModTime().Before(old) {
 			_ = os.Remove(filepath.Join(string(d), e.Name()))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -11,14 +12,18 @@ const unit = `(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|
 
 var (
 	// spanForm is "try again in 2 hours 5 minutes", "retry in 34.07s", "Please try again in 6m0s".
-	spanForm = regexp.MustCompile(`(?i)\b(?:try again|retry|resets?) (?:in|after) ((?:\d+(?:\.\d+)? ?` + unit + `(?:,? and |, | )?)+)\b`)
-	partForm = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?) ?` + unit)
+	spanForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(?:try again|retry|resets?) (?:in|after) ((?:\d+(?:\.\d+)? ?` + unit + `(?:,? and |, | )?)+)\b`)
+	})
+	partForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)(\d+(?:\.\d+)?) ?` + unit) })
 	// headerForm is "retry-after: 30", in seconds.
-	headerForm = regexp.MustCompile(`(?i)\bretry[-_]after"?[:=] ?(\d{1,6})\b`)
+	headerForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\bretry[-_]after"?[:=] ?(\d{1,6})\b`) })
 	// epochForm is "usage limit reached|1767225600", in seconds.
-	epochForm = regexp.MustCompile(`(?i)limit reached\|(\d{10})\b`)
+	epochForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)limit reached\|(\d{10})\b`) })
 	// clockForm is "resets 3pm (Europe/Berlin)", "try again at 3:05 PM".
-	clockForm = regexp.MustCompile(`(?i)\b(?:resets?|try again)(?: at)? (\d{1,2})(?::(\d{2}))? ?(am|pm)\b(?: \(([A-Za-z_/+-]{1,40})\))?`)
+	clockForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(?:resets?|try again)(?: at)? (\d{1,2})(?::(\d{2}))? ?(am|pm)\b(?: \(([A-Za-z_/+-]{1,40})\))?`)
+	})
 )
 
 // units are the spans that partForm finds, by their first letters.
@@ -32,20 +37,20 @@ var units = []struct {
 // Named returns the time until which a service refuses more, as the words of a program at a time
 // name it; zero if they do not. A time of the day without a zone is one of at's.
 func Named(words string, at time.Time) time.Time {
-	if m := epochForm.FindStringSubmatch(words); m != nil {
+	if m := epochForm().FindStringSubmatch(words); m != nil {
 		if seconds, err := strconv.ParseInt(m[1], 10, 64); err == nil {
 			return later(time.Unix(seconds, 0), at)
 		}
 	}
-	if m := headerForm.FindStringSubmatch(words); m != nil {
+	if m := headerForm().FindStringSubmatch(words); m != nil {
 		return at.Add(spanOf(m[1] + "s"))
 	}
-	if m := spanForm.FindStringSubmatch(words); m != nil {
+	if m := spanForm().FindStringSubmatch(words); m != nil {
 		if span := spanOf(m[1]); span > 0 {
 			return at.Add(span)
 		}
 	}
-	if m := clockForm.FindStringSubmatch(words); m != nil {
+	if m := clockForm().FindStringSubmatch(words); m != nil {
 		return clock(m, at)
 	}
 	return time.Time{}
@@ -62,7 +67,7 @@ func later(t, at time.Time) time.Time {
 // spanOf adds up the parts of a span, at most a year.
 func spanOf(text string) time.Duration {
 	var sum time.Duration
-	for _, m := range partForm.FindAllStringSubmatch(text, 8) {
+	for _, m := range partForm().FindAllStringSubmatch(text, 8) {
 		n, err := strconv.ParseFloat(m[1], 64)
 		if err != nil || n > 1_000_000 {
 			return 0
