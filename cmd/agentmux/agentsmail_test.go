@@ -66,7 +66,18 @@ func TestAgentsWriteToOneAnother(t *testing.T) {
 	if res := r.expect(exit.BadUsage, "msg", "send", "--to", "nobody", "--type", "update", "--headline", "", "--body", "x"); !strings.Contains(res.err, `--to: no agent is called "nobody"`) {
 		t.Errorf("a message to nobody: %s", res.err)
 	}
-	if res := r.expect(exit.Done, "msg", "send", "--to", "page", "--type", "update", "--headline", "the title is Shop", "--body", "So."); !strings.Contains(res.err+res.out, "msg send: done") {
+	body := filepath.Join(r.dir, "body.md")
+	r.write(body, "So it is,\nfor now.\n")
+	for file, want := range map[string]string{body: "--file and --body both give the body", r.dir: r.dir + " is not a file", "none.md": "no such file"} {
+		args := []string{"msg", "send", "--to", "page", "--type", "update", "--headline", "x", "--file", file}
+		if file == body {
+			args = append(args, "--body", "x")
+		}
+		if res := r.expect(exit.BadUsage, args...); !strings.Contains(res.err, want) {
+			t.Errorf("--file %s: %s, want %q", file, res.err, want)
+		}
+	}
+	if res := r.expect(exit.Done, "msg", "send", "--to", "page", "--type", "update", "--headline", "the title is Shop", "--file", body); !strings.Contains(res.err+res.out, "msg send: done") {
 		t.Errorf("a message to page: %s%s", res.err, res.out)
 	}
 	b.over()
@@ -82,6 +93,9 @@ func TestAgentsWriteToOneAnother(t *testing.T) {
 	}
 	var got []string
 	for _, m := range rows {
+		if m.Type == "update" && !strings.HasSuffix(r.expect(exit.Done, "msg", "read", m.ID, "--session", "shop").out, "\n\nSo it is,\nfor now.\n") {
+			t.Errorf("the body from a file: %+v", m)
+		}
 		got = append(got, strings.Join([]string{m.Type, m.Status, m.From, m.To, m.Headline, m.InReplyTo, m.State}, " | "))
 	}
 	slices.Sort(got) // they are of one second

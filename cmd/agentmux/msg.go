@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -63,10 +64,24 @@ func newMsgCmd(a *app, name, short string) *cobra.Command {
 	return cmd
 }
 
-// sendsForPerson lets the command of an agent serve a person where no agent is named.
+// sendsForPerson lets the command of an agent serve a person where no agent is named, and both take
+// the body from a file.
 func sendsForPerson(a *app, cmd *cobra.Command) {
 	flags, agents := cmd.Flags(), cmd.RunE
+	file := flags.String("file", "", "`file` with the body in place of --body; - for standard input")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if flags.Changed("file") {
+			if flags.Changed("body") {
+				return exit.UsageText("--file and --body both give the body: leave one out")
+			}
+			body, err := mail.Body(*file, cmd.InOrStdin())
+			if err != nil {
+				return exit.Usage(fmt.Errorf("--file: %w", err))
+			}
+			if err := flags.Set("body", body); err != nil {
+				return err
+			}
+		}
 		if slices.ContainsFunc([]string{"role", "task", "launch"}, flags.Changed) || os.Getenv("AGENTMUX_LAUNCH") != "" {
 			return agents(cmd, args)
 		}
