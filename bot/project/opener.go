@@ -149,8 +149,13 @@ func (h Opener) server() string {
 	return strings.TrimSuffix(h.Server, "/")
 }
 
-// storePath returns the path of the project's store.
+// storePath returns the path of the project's store. That of a managed project has the names of its
+// directory, which stay when the repository gets another one: sessions need what is in it.
 func (h Opener) storePath(p *Project) (string, error) {
+	if p.Managed {
+		owner := filepath.Dir(p.Clone.Root)
+		return gitrepo.StorePath(cmp.Or(h.Stores, h.StateHome), filepath.Base(filepath.Dir(owner)), filepath.Base(owner), filepath.Base(p.Clone.Root))
+	}
 	if p.Repo != (ghsync.Repo{}) {
 		server := strings.ReplaceAll(strings.ToLower(p.Host), ":", "_")
 		return gitrepo.StorePath(cmp.Or(h.Stores, h.StateHome), server, strings.ToLower(p.Repo.Owner), strings.ToLower(p.Repo.Name))

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A repository is renamed after a session of it has made its pull request. The next command on the issue goes on from what
+// the session has integrated, which only its host repository has.
+func TestGitHub87ASessionGoesOnAfterARename(t *testing.T) {
+	t.Parallel()
+	const again = "version: 1\nagents:\n" + `  - role: coder
+    round: 1
+    steps:
+      - write: {file: a.txt, text: "TWO\n"}
+      - submit: {tool: submit_done, with: {subplan_index: 1}}
+`
+	r := newRig(t, rigOptions{playbook: again + strings.TrimPrefix(quickPlaybook, "version: 1\nagents:\n"), unlabel: true, config: botConfig + unpaced})
+	repo := r.github.Repo(rigRepo)
+	repo.Label(1, "agentmux:quick", rigOwner)
+	r.expect(0, "bot", "--once")
+	pull := repo.Pulls()[0]
+	repo.Rename("gadgets")
+	repo.Comment(1, "/agentmux changes Louder, please.", rigOwner)
+	b := r.background("bot", "--repo", "acme/gadgets")
+	r.eventually("the change is pushed", func() bool { return repo.Pulls()[0].HeadSHA != pull.HeadSHA && r.isDone(rigRepo, 1) }, b.out.String)
+	if code := b.exit(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d\n%s", code, b.out.String())
+	}
+	r.done(r.served(rigRepo)[0])
+}
