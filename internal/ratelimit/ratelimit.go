@@ -74,14 +74,31 @@ func isSecondary(message string) bool {
 
 // timed finds a limit with a time: a wait that the server asks for, or a quota without a rest.
 func timed(h http.Header, now time.Time) (Limit, bool) {
-	if seconds, err := strconv.Atoi(h.Get("Retry-After")); err == nil && seconds >= 0 {
-		return Limit{Wait: time.Duration(seconds) * time.Second, Scope: "secondary"}, true
+	if wait, ok := retryAfter(h, now); ok {
+		return Limit{Wait: wait, Scope: "secondary"}, true
 	}
 	reset, ok := Reset(h, now)
 	if !ok || h.Get("X-RateLimit-Remaining") != "0" {
 		return Limit{}, false
 	}
 	return Limit{Wait: max(0, reset.Sub(now)) + time.Second, Scope: "primary"}, true
+}
+
+// longest is the most that is waited for because a server asks for it.
+const longest = 24 * time.Hour
+
+// retryAfter is the wait that a server asks for: GitHub in seconds, what stands before it also until a time by its clock.
+func retryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
+	text := h.Get("Retry-After")
+	if seconds, err := strconv.Atoi(text); err == nil {
+		return time.Duration(min(seconds, int(longest/time.Second))) * time.Second, seconds >= 0
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0, false
+	}
+	wait = min(byOurs(h, at, now).Sub(now), longest)
+	return wait, wait > 0 // a time that is over says nothing
 }
 
 // sameClock is by how much two clocks may differ that count as one: a Date has no part of a second, and
@@ -95,9 +112,13 @@ func Reset(h http.Header, now time.Time) (at time.Time, ok bool) {
 	if err != nil || seconds == 0 {
 		return time.Time{}, false
 	}
-	at = time.Unix(seconds, 0)
+	return byOurs(h, time.Unix(seconds, 0), now), true
+}
+
+// byOurs is a time of the server's clock by the one that says now.
+func byOurs(h http.Header, at, now time.Time) time.Time {
 	if date, err := http.ParseTime(h.Get("Date")); err == nil && now.Sub(date).Abs() > sameClock {
-		at = at.Add(now.Sub(date))
+		return at.Add(now.Sub(date))
 	}
-	return at, true
+	return at
 }
