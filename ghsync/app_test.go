@@ -345,6 +345,7 @@ func TestMintIsRepeated(t *testing.T) {
 		again        bool
 	}{
 		"502":            {func() (*http.Response, error) { return respond(502, `{}`) }, 2, 3, false},
+		"408":            {func() (*http.Response, error) { return respond(408, `<html></html>`) }, 2, 3, false},
 		"reset":          {reset, 2, 3, false},
 		"unreadable":     {func() (*http.Response, error) { return respond(201, `<html>`) }, 2, 3, false},
 		"502 for ever":   {func() (*http.Response, error) { return respond(502, `{}`) }, 9, 3, true},

@@ -139,6 +139,7 @@ func TestGitHub2And4And9CreatingRequestIsSentOnceAndTyped(t *testing.T) {
 			return errors.As(err, &after) && after.Wait == time.Minute
 		}},
 		"500":            {func() (*http.Response, error) { return respond(500, `{}`) }, isAmbiguous},
+		"408":            {func() (*http.Response, error) { return respond(408, `<html></html>`) }, isAmbiguous},
 		"reset":          {func() (*http.Response, error) { return nil, reset }, isAmbiguous},
 		"unreadable 201": {func() (*http.Response, error) { return respond(201, `{"id":`) }, isAmbiguous},
 		"empty 201":      {func() (*http.Response, error) { return respond(201, "") }, isAmbiguous},
@@ -189,8 +190,13 @@ func TestGitHub7IdempotentWriteIsRepeatedAfterReset(t *testing.T) {
 		}, `[]`, "/issues/1/labels"},
 	} {
 		for how, fails := range map[string]func() (*http.Response, error){
-			"reset":      func() (*http.Response, error) { return nil, errors.New("connection reset by peer") },
-			"502":        func() (*http.Response, error) { return respond(502, `{}`) },
+			"reset": func() (*http.Response, error) { return nil, errors.New("connection reset by peer") },
+			"502":   func() (*http.Response, error) { return respond(502, `{}`) },
+			"408": func() (*http.Response, error) {
+				return respond(408, `<html>408 Request Time-out</html>`, "Content-Type", "text/html")
+			},
+			"421":        func() (*http.Response, error) { return respond(421, ``) },
+			"425":        func() (*http.Response, error) { return respond(425, ``) },
 			"no route":   func() (*http.Response, error) { return nil, &net.OpError{Op: "dial", Err: errors.New("refused")} },
 			"conflict":   func() (*http.Response, error) { return respond(409, `{}`) },
 			"unreadable": func() (*http.Response, error) { return respond(200, `{"id":`) },

@@ -35,7 +35,7 @@ func (c *MintClient) Send(ctx context.Context, req *http.Request) (resp *http.Re
 	message := parseMessage(body)
 	limit, isLimit := ratelimit.Of(resp, message.text(), message.Docs, time.Now())
 	switch {
-	case err != nil || resp.StatusCode >= 500:
+	case err != nil || ratelimit.Failed(resp.StatusCode):
 		return resp, nil, true, &RetryAfter{Wait: bareLimit, Scope: "server", Err: errors.Join(err, fmt.Errorf("status %d", resp.StatusCode))}
 	case isLimit:
 		return resp, nil, false, &RetryAfter{Wait: cmp.Or(limit.Wait, bareLimit), Scope: limit.Scope, Err: errors.New(message.text())}

@@ -114,7 +114,7 @@ func (t *retry) judge(c call, req *http.Request, a answer, try int) step {
 	}
 	status := a.resp.StatusCode
 	switch {
-	case status >= 500 && status != http.StatusNotImplemented, status == http.StatusNotModified: // etag turns those it asked for into 200
+	case ratelimit.Failed(status) && status != http.StatusNotImplemented, status == http.StatusNotModified: // etag turns those it asked for into 200
 		a.err = fmt.Errorf("status %d", status)
 		return t.judgeFailure(c, req, a, pause)
 	case status < 300 && (!a.readable() || req.Method != http.MethodDelete && a.blank()):

@@ -1,5 +1,5 @@
 // Package ratelimit reads from an answer of GitHub whether a limit is why it refuses, and for how long
-// the limit holds. It is used by the transport. It is pure, and knows what servers say: headers, the
+// the limit holds, or whether it refuses nothing and has failed. It is used by the transport. It is pure, and knows what servers say: headers, the
 // words of messages, and the types of GraphQL's errors.
 package ratelimit
 
@@ -41,6 +41,13 @@ func Of(resp *http.Response, message, docs string, now time.Time) (Limit, bool) 
 		return Limit{Scope: "secondary", Bare: true}, true
 	}
 	return Limit{}, false
+}
+
+// Failed reports whether a status is of a server, or of what stands before it, that has failed: nothing is
+// wrong with the request. Some of a load balancer's look like a refusal.
+func Failed(status int) bool {
+	return status >= http.StatusInternalServerError ||
+		slices.Contains([]int{http.StatusRequestTimeout, http.StatusMisdirectedRequest, http.StatusTooEarly}, status)
 }
 
 // queryTypes are what servers call a used up quota of GraphQL: GitHub has changed the name.
