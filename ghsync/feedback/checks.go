@@ -31,7 +31,7 @@ func (c Check) Source(head string) string {
 	return "status/" + url.QueryEscape(string(c.Name)) + "/" + head
 }
 
-const checksDocument = `query RequiredChecks($owner: String!, $name: String!, $number: Int!) {
+const checksDocument = `query RequiredChecks($owner: String!, $name: String!, $number: Int!, $after: String) {
   repository(owner: $owner, name: $name) {
     pullRequest(number: $number) {
       headRefOid
@@ -39,7 +39,7 @@ const checksDocument = `query RequiredChecks($owner: String!, $name: String!, $n
       createdAt
       commits(last: 1) { nodes { commit {
         oid
-        statusCheckRollup { contexts(first: 100) { nodes {
+        statusCheckRollup { contexts(first: 100, after: $after) { pageInfo { hasNextPage endCursor } nodes {
           __typename
           ... on CheckRun { databaseId name status conclusion completedAt detailsUrl isRequired(pullRequestNumber: $number) }
           ... on StatusContext { context state description targetUrl createdAt isRequired(pullRequestNumber: $number) }
@@ -61,9 +61,7 @@ type checksAnswer struct {
 					Commit struct {
 						OID    string `json:"oid"`
 						Rollup *struct {
-							Contexts struct {
-								Nodes []gqlCheck `json:"nodes"`
-							} `json:"contexts"`
+							Contexts gqlChecks `json:"contexts"`
 						} `json:"statusCheckRollup"`
 					} `json:"commit"`
 				} `json:"nodes"`
@@ -72,30 +70,62 @@ type checksAnswer struct {
 	} `json:"repository"`
 }
 
+type gqlChecks struct {
+	PageInfo struct {
+		HasNextPage bool   `json:"hasNextPage"`
+		EndCursor   string `json:"endCursor"`
+	} `json:"pageInfo"`
+	Nodes []gqlCheck `json:"nodes"`
+}
+
+// maxPages bounds how many checks of a head are read, a hundred at a time.
+const maxPages = 10
+
 // Head returns the head of a pull request with its checks. Our own status is left out.
 func (r Reader) Head(ctx context.Context, pr int) (Head, error) {
-	var answer checksAnswer
-	served, err := r.Client.Query(ctx, checksDocument, map[string]any{"owner": r.Repo.Owner, "name": r.Repo.Name, "number": pr}, &answer)
-	if err != nil {
-		return Head{}, fmt.Errorf("read checks: %w", err)
-	}
-	if !served {
-		return r.headByREST(ctx, pr)
-	}
-	p := answer.Repository.PullRequest
-	h := Head{SHA: p.Head, Open: p.State == "OPEN", OpenedAt: p.Created.UTC()}
-	for _, n := range p.Commits.Nodes {
-		if n.Commit.Rollup == nil || n.Commit.OID != p.Head {
-			continue
+	var h Head
+	variables := map[string]any{"owner": r.Repo.Owner, "name": r.Repo.Name, "number": pr}
+	for range maxPages {
+		var answer checksAnswer
+		served, err := r.Client.Query(ctx, checksDocument, variables, &answer)
+		if err != nil {
+			return Head{}, fmt.Errorf("read checks: %w", err)
 		}
-		for _, node := range n.Commit.Rollup.Contexts.Nodes {
-			if check := node.check(); check.Name != ghsync.ReviewContext {
-				h.Checks = append(h.Checks, check)
-				h.Known = h.Known || check.Required
+		if !served {
+			return r.headByREST(ctx, pr)
+		}
+		p := answer.Repository.PullRequest
+		_, further := variables["after"]
+		if delete(variables, "after"); further && p.Head != h.SHA {
+			continue // a push came in between: its checks are read from the first
+		}
+		if !further {
+			h = Head{SHA: p.Head, Open: p.State == "OPEN", OpenedAt: p.Created.UTC()}
+		}
+		for _, n := range p.Commits.Nodes {
+			if n.Commit.Rollup == nil || n.Commit.OID != p.Head {
+				continue
 			}
+			h.add(n.Commit.Rollup.Contexts.Nodes)
+			if page := n.Commit.Rollup.Contexts.PageInfo; page.HasNextPage {
+				variables["after"] = page.EndCursor
+			}
+		}
+		if _, more := variables["after"]; !more {
+			break
 		}
 	}
 	return h, nil
+}
+
+// add takes in a page of checks.
+func (h *Head) add(page []gqlCheck) {
+	for _, node := range page {
+		if check := node.check(); check.Name != ghsync.ReviewContext {
+			h.Checks = append(h.Checks, check)
+			h.Known = h.Known || check.Required
+		}
+	}
 }
 
 type gqlCheck struct {
@@ -145,42 +175,63 @@ func (r Reader) headByREST(ctx context.Context, pr int) (Head, error) {
 		return Head{}, fmt.Errorf("read pull request %d: %w", pr, err)
 	}
 	h := Head{SHA: pull.Head.SHA, Open: pull.State == "open", OpenedAt: pull.Created.UTC()}
-	var runs struct {
-		Runs []struct {
-			ID         int64        `json:"id"`
-			Name       sanitize.Raw `json:"name"`
-			Status     string       `json:"status"`
-			Conclusion string       `json:"conclusion"`
-			Completed  time.Time    `json:"completed_at"`
-			URL        sanitize.Raw `json:"details_url"`
-		} `json:"check_runs"`
-	}
-	if err := r.Client.Read(ctx, r.path("/commits/%s/check-runs?per_page=100", h.SHA), &runs); err != nil {
-		return Head{}, fmt.Errorf("list check runs: %w", err)
-	}
-	for _, k := range runs.Runs {
-		h.Checks = append(h.Checks, Check{
-			ID: k.ID, Name: k.Name, Done: k.Status == "completed", Failed: failedConclusions()[k.Conclusion], At: k.Completed.UTC(), URL: k.URL,
-		})
-	}
-	var combined struct {
-		Statuses []struct {
-			Context     sanitize.Raw `json:"context"`
-			State       string       `json:"state"`
-			Description sanitize.Raw `json:"description"`
-			URL         sanitize.Raw `json:"target_url"`
-			Updated     time.Time    `json:"updated_at"`
-		} `json:"statuses"`
-	}
-	if err := r.Client.Read(ctx, r.path("/commits/%s/status?per_page=100", h.SHA), &combined); err != nil {
-		return Head{}, fmt.Errorf("list statuses: %w", err)
-	}
-	for _, s := range combined.Statuses {
-		if s.Context != ghsync.ReviewContext {
+	err := eachPage(func(page int) (here, all int, err error) {
+		var runs struct {
+			All  int `json:"total_count"`
+			Runs []struct {
+				ID         int64        `json:"id"`
+				Name       sanitize.Raw `json:"name"`
+				Status     string       `json:"status"`
+				Conclusion string       `json:"conclusion"`
+				Completed  time.Time    `json:"completed_at"`
+				URL        sanitize.Raw `json:"details_url"`
+			} `json:"check_runs"`
+		}
+		err = r.Client.Read(ctx, r.path("/commits/%s/check-runs?per_page=100&page=%d", h.SHA, page), &runs)
+		for _, k := range runs.Runs {
 			h.Checks = append(h.Checks, Check{
-				Name: s.Context, Done: s.State != "pending", Failed: s.State == "failure" || s.State == "error", At: s.Updated.UTC(), URL: s.URL, Says: s.Description,
+				ID: k.ID, Name: k.Name, Done: k.Status == "completed", Failed: failedConclusions()[k.Conclusion], At: k.Completed.UTC(), URL: k.URL,
 			})
 		}
+		return len(runs.Runs), runs.All, err
+	})
+	if err != nil {
+		return Head{}, fmt.Errorf("list check runs: %w", err)
+	}
+	err = eachPage(func(page int) (here, all int, err error) {
+		var combined struct {
+			All      int `json:"total_count"`
+			Statuses []struct {
+				Context     sanitize.Raw `json:"context"`
+				State       string       `json:"state"`
+				Description sanitize.Raw `json:"description"`
+				URL         sanitize.Raw `json:"target_url"`
+				Updated     time.Time    `json:"updated_at"`
+			} `json:"statuses"`
+		}
+		err = r.Client.Read(ctx, r.path("/commits/%s/status?per_page=100&page=%d", h.SHA, page), &combined)
+		for _, s := range combined.Statuses {
+			if s.Context != ghsync.ReviewContext {
+				h.Checks = append(h.Checks, Check{
+					Name: s.Context, Done: s.State != "pending", Failed: s.State == "failure" || s.State == "error", At: s.Updated.UTC(), URL: s.URL, Says: s.Description,
+				})
+			}
+		}
+		return len(combined.Statuses), combined.All, err
+	})
+	if err != nil {
+		return Head{}, fmt.Errorf("list statuses: %w", err)
 	}
 	return h, nil
+}
+
+// eachPage reads the pages of a list of which the server tells how many entries it has.
+func eachPage(read func(page int) (here, all int, err error)) error {
+	for page, had := 1, 0; page <= maxPages; page++ {
+		here, all, err := read(page)
+		if had += here; err != nil || here == 0 || had >= all {
+			return err
+		}
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +98,67 @@ func TestChecksOfTheHead(t *testing.T) {
 				t.Errorf("merged: %+v, %v", h, err)
 			}
 		})
+	}
+}
+
+// Of more checks than a page holds each counts, wherever the server lists it.
+func TestEveryCheckOfTheHeadCounts(t *testing.T) {
+	for name, without := range map[string]bool{"GraphQL": false, "REST": true} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, nil, func(o *fakehub.Options) { o.NoGraphQL = without })
+			d.repo.Require("first")
+			d.repo.AddCheck(d.sha, fakehub.CheckSpec{Name: "first", Conclusion: "failure"}) // the list has the newest first
+			d.repo.AddStatus(d.sha, "legacy", "error", "mia")
+			for i := range 250 {
+				d.repo.AddCheck(d.sha, fakehub.CheckSpec{Name: fmt.Sprint("job ", i), Conclusion: "success"})
+				d.repo.AddStatus(d.sha, fmt.Sprint("context ", i), "success", "mia")
+			}
+			h, err := d.reader.Head(t.Context(), d.pull)
+			if err != nil {
+				t.Fatal(err)
+			}
+			failed := map[string]bool{}
+			for _, c := range h.Checks {
+				if c.Failed {
+					failed[string(c.Name)] = true
+				}
+			}
+			if len(h.Checks) != 502 || !failed["first"] || !failed["legacy"] || h.Known == without {
+				t.Errorf("%d checks, known %t, failed %v", len(h.Checks), h.Known, failed)
+			}
+		})
+	}
+}
+
+// pushing is a network that pushes behind the first answer of GraphQL.
+type pushing struct{ push func() }
+
+func (p *pushing) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if push := p.push; push != nil && strings.HasSuffix(req.URL.Path, "graphql") {
+		p.push = nil
+		push()
+	}
+	return resp, err
+}
+
+// Where somebody pushes between two pages, the checks are those of the new head alone.
+func TestChecksAreOfOneHead(t *testing.T) {
+	network := &pushing{}
+	d := newDesk(t, network)
+	for i := range 150 {
+		d.repo.AddCheck(d.sha, fakehub.CheckSpec{Name: fmt.Sprint("former ", i), Conclusion: "failure"})
+	}
+	next := ""
+	network.push = func() {
+		next = d.repo.Commit(fakehub.CommitSpec{Branch: "fix", Message: "n", Files: map[string]string{"a": "c"}})
+		for i := range 120 {
+			d.repo.AddCheck(next, fakehub.CheckSpec{Name: fmt.Sprint("later ", i), Conclusion: "success"})
+		}
+	}
+	h, err := d.reader.Head(t.Context(), d.pull)
+	if err != nil || h.SHA != next || len(h.Checks) != 120 || slices.ContainsFunc(h.Checks, func(c feedback.Check) bool { return c.Failed }) {
+		t.Errorf("%d checks of %s, want 120 of %s: %v", len(h.Checks), h.SHA, next, err)
 	}
 }
 
