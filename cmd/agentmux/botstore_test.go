@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A repository is renamed after a session of it has made its pull request. The next command on the issue goes on from what
-// the session has integrated, which only its host repository has.
+// A repository is renamed after a session of it has made its pull request. The next command on the issue continues from
+// what the session has integrated, which only its host repository has.
 func TestGitHub87ASessionGoesOnAfterARename(t *testing.T) {
 	t.Parallel()
 	const again = "version: 1\nagents:\n" + `  - role: coder

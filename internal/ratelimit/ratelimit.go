@@ -43,8 +43,8 @@ func Of(resp *http.Response, message, docs string, now time.Time) (Limit, bool) 
 	return Limit{}, false
 }
 
-// Failed reports whether a status is of a server, or of what stands before it, that has failed: nothing is
-// wrong with the request. Some of a load balancer's look like a refusal.
+// Failed reports whether a status tells that a server, or a proxy in front of it, has failed, and not that
+// the request was wrong. Some of a load balancer's look like a refusal.
 func Failed(status int) bool {
 	return status >= http.StatusInternalServerError ||
 		slices.Contains([]int{http.StatusRequestTimeout, http.StatusMisdirectedRequest, http.StatusTooEarly}, status)
@@ -94,7 +94,7 @@ func timed(h http.Header, now time.Time) (Limit, bool) {
 // longest is the most that is waited for because a server asks for it.
 const longest = 24 * time.Hour
 
-// retryAfter is the wait that a server asks for: GitHub in seconds, what stands before it also until a time by its clock.
+// retryAfter is the wait that a server asks for: GitHub in seconds, a proxy in front of it also as a time by its clock.
 func retryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	text := h.Get("Retry-After")
 	if seconds, err := strconv.Atoi(text); err == nil {
