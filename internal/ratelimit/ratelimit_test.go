@@ -39,7 +39,7 @@ func TestEachWayOfSayingThatThereIsALimit(t *testing.T) {
 		"until a time that is over":      {status: 429, header: http.Header{"Retry-After": {"Sat, 21 Nov 2026 10:04:00 GMT"}}, want: ratelimit.Limit{Scope: "secondary", Bare: true}},
 		"until a time of another clock":  {status: 403, header: http.Header{"Retry-After": {"Sat, 21 Nov 2026 09:14:31 GMT"}, "Date": slow["Date"]}, want: ratelimit.Limit{Wait: 10 * time.Minute, Scope: "secondary"}},
 		"a wait without an end":          {status: 429, header: http.Header{"Retry-After": {"9223372036854775807"}}, want: ratelimit.Limit{Wait: 24 * time.Hour, Scope: "secondary"}},
-		"a wait that cannot be read":         {status: 429, header: http.Header{"Retry-After": {"soon"}}, want: ratelimit.Limit{Scope: "secondary", Bare: true}},
+		"a wait that cannot be read":     {status: 429, header: http.Header{"Retry-After": {"soon"}}, want: ratelimit.Limit{Scope: "secondary", Bare: true}},
 		"too much, called invalid":       {status: 422, header: reset, message: "Validation Failed: was submitted too quickly after the previous comment", want: ratelimit.Limit{Scope: "content", Bare: true}},
 		"invalid":                        {status: 422, header: reset, message: "Validation Failed", none: true},
 		"a refusal":                      {status: 403, header: rest, message: "Resource not accessible by integration", none: true},
