@@ -65,9 +65,9 @@ var table = []row{
 		" bot/admission bot/intake bot/request internal/agent internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/shield orchestrator/session tmux workflows"}, // probes each of them as a run uses it
 	{10, "cmd/internal/site", "bot/account bot/admission bot/bell bot/config bot/host bot/project bot/place bot/ticket cmd/internal/console cmd/internal/exit cmd/internal/hostlog ghsync ghsync/transport" +
 		" internal/agent internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone orchestrator orchestrator/session tmux"}, // joins a project with its account and a host; says what is wrong with them; finds sessions and tickets of the bot
-	{9, "cmd/internal/hostlog", "cmd/internal/console orchestrator/session"},                     // tells the person warnings, and appends to the session's log
-	{7, "bot/account", "bot/config ghsync ghsync/installation ghsync/transport internal/redact"}, // below the host, which acts as what it names
-	{8, "cmd/internal/console", "cmd/internal/exit cmd/internal/monitor/paint internal/redact"},  // an unanswered question ends with an exit code
+	{9, "cmd/internal/hostlog", "cmd/internal/console orchestrator/session"},                                     // tells the person warnings, and appends to the session's log
+	{7, "bot/account", "bot/config ghsync ghsync/installation ghsync/namesake ghsync/transport internal/redact"}, // below the host, which acts as what it names
+	{8, "cmd/internal/console", "cmd/internal/exit cmd/internal/monitor/paint internal/redact"},                  // an unanswered question ends with an exit code
 	{0, "cmd/internal/pages", ""}, // text and files: the commands, which cobra has, are told to it
 	{7, "cmd/internal/exit", "orchestrator/session orchestrator/session/register"},           // errors of the session have codes of their own
 	{9, "cmd/internal/play", "orchestrator/mcp internal/document"},                           // a playbook is a document, its calls go through the tool server
@@ -79,6 +79,7 @@ var table = []row{
 	{7, "bot/gate", "bot/config ghsync ghsync/markdown ghsync/transport internal/document internal/redact workflows"}, // pure: it judges readings of ghsync, says what is wrong with documents, and renders one comment
 	{8, "bot/follow", "bot/config bot/due bot/gate ghsync ghsync/feedback ghsync/joblog ghsync/transport internal/crash internal/redact internal/sanitize orchestrator orchestrator/session orchestrator/story"}, // beside the ear: from what is said of a pull request to one command; who runs sessions is its owner
 	{7, "ghsync/dispatch", "ghsync"},               // apart from ghsync: only the sweep of a job may start workflows
+	{2, "ghsync/namesake", "ghsync/transport"},     // below the client, as its connection: what it sees are requests
 	{7, "ghsync/sight", "ghsync ghsync/transport"}, // apart from ghsync: nothing of a session needs it
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator workflows/agents cmd/internal/monitor/paint"},
 	{6, "bot/claim/claimtest", "bot/claim"}, // a server's claims in memory, for the tests of all who decide by claims

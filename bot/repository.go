@@ -80,7 +80,7 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 	}
 	r.server, r.others.GitHub = request.Server{Client: act.Client, Own: r.own, Met: b.Met}, act.Client
 	o := b.Host
-	o.GitHub, o.Token, o.Server, o.Away = act.Client, act.Token, act.Server, act.Away
+	o.GitHub, o.Token, o.Server, o.Away, o.Locate = act.Client, act.Token, act.Server, act.Away, act.Locate
 	if r.host, err = host.New(o); err != nil {
 		return nil, err
 	}
@@ -94,9 +94,11 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make project of %s: %w", r.repo, err)
 	}
-	if err := project.NoteName(dir, r.id, r.repo); err != nil {
+	names, err := project.NoteName(dir, r.id, r.repo)
+	if err != nil {
 		return nil, err
 	}
+	act.Keep(r.id, names.All()...)
 	if r.project, err = r.host.Projects().ManagedIn(ctx, dir, r.repo, b.Config); err != nil {
 		return nil, err
 	}
@@ -151,9 +153,10 @@ func (r *repository) rename(now ghsync.Repo) {
 	r.mu.Lock()
 	r.repo = now
 	r.mu.Unlock()
+	r.account.Keep(r.id, now)
 	r.ear.Move(now)
 	r.follow.Move(now)
-	if err := project.NoteName(r.dir(), r.id, now); err != nil {
+	if _, err := project.NoteName(r.dir(), r.id, now); err != nil {
 		r.log().Warn("the name of a repository is not noted", "err", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/installation"
+	"github.com/agentmux/agentmux/ghsync/namesake"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
 )
@@ -26,7 +27,41 @@ type Account struct {
 	Name   string                // of the identity, for people
 	Away   func() error          // why GitHub refuses it now, a *transport.Away; nil: it does not
 	Divide func(parts int) int   // see [transport.Shared.Divide]
+	names  *namesake.Names       // nil: a name may lead to another repository
 }
+
+// Keep keeps the names that a repository has or had: what this process sends by one of them goes to no other
+// repository that takes it over. See package namesake.
+func (a Account) Keep(id int64, called ...ghsync.Repo) {
+	for _, name := range called {
+		if a.names != nil {
+			a.names.Keep(name.String(), id)
+		}
+	}
+}
+
+// Locate returns what the repository that a name is kept for is called. With ask the server says it now, else
+// it is as was seen last. The error is a *namesake.GoneError if it is not there any more.
+func (a Account) Locate(ctx context.Context, repo ghsync.Repo, ask bool) (ghsync.Repo, error) {
+	if a.names == nil {
+		return repo, nil
+	}
+	now, err := a.names.Now(repo.String())
+	for tries := 0; ask && tries < maxNames; tries++ {
+		asked := now
+		if err := a.Client.Read(ctx, a.names.Probe(cmp.Or(asked, repo.String())), nil); err != nil && !transport.IsNotFound(err) {
+			return repo, fmt.Errorf("find the repository %s: %w", repo, err)
+		}
+		if now, err = a.names.Now(repo.String()); now == asked {
+			break
+		}
+	}
+	owner, name, _ := strings.Cut(now, "/")
+	return ghsync.Repo{Owner: owner, Name: name}, err
+}
+
+// maxNames bounds how often a repository that gets one name after another is followed at once.
+const maxNames = 3
 
 // BookSpec is what a Book needs of its process.
 type BookSpec struct {
@@ -50,6 +85,7 @@ type Book struct {
 	o       BookSpec
 	id      Identity
 	process *transport.Process
+	names   *namesake.Names
 	health  *health
 	keep    *keeper
 
@@ -80,8 +116,12 @@ func Open(o BookSpec) (*Book, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.HTTP == nil {
+		o.HTTP = transport.NewHTTP()
+	}
+	names := namesake.New(o.HTTP, id.Bases.API, o.Config.Bot.Label)
 	b := &Book{
-		o: o, id: id, process: transport.NewProcess(o.HTTP), health: newHealth(o.Log, o.Now), keep: keep,
+		o: o, id: id, process: transport.NewProcess(names), names: names, health: newHealth(o.Log, o.Now), keep: keep,
 		pages: map[string]*page{}, shared: map[int64]*transport.Shared{},
 	}
 	if ActsAsApp(o.Config) {
@@ -191,7 +231,9 @@ func (b *Book) account(tokens transport.TokenSource, identity int64, name, where
 	if err != nil {
 		return nil, err
 	}
-	return &Account{Client: client, Token: tokens, Server: b.id.Bases.Server, Name: name, Divide: shared.Divide, Away: func() error { return b.health.of(name, where) }}, nil
+	return &Account{
+		Client: client, Token: tokens, Server: b.id.Bases.Server, Name: name, Divide: shared.Divide, Away: func() error { return b.health.of(name, where) }, names: b.names,
+	}, nil
 }
 
 // Absent returns the identities that GitHub refuses now, those that it refused first in front.

@@ -56,6 +56,9 @@ func (d *Remote) look(ctx context.Context) error {
 	lost := d.judge(began)
 	d.mu.Unlock()
 	for _, h := range lost {
+		if err := d.server.repo.Confirm(ctx); err != nil { // another one was listed, which has its name
+			return err
+		}
 		at, _ := d.claimAt(h.issue)
 		_ = d.read(ctx, at) // only the name of the other host is wanted
 		d.mu.Lock()

@@ -41,6 +41,8 @@ type Options struct {
 	// Away returns why GitHub refuses the account now, nil where it does not. What is owed to
 	// GitHub waits then however long that takes. Nil: it waits for limits.remote as for all else.
 	Away func() error
+	// Locate says what a repository is called now, for git; nil = as it was called first.
+	Locate project.Locate
 	// ReadOnly says that the token may not write: nothing is pushed and no pull request
 	// is opened.
 	ReadOnly bool
@@ -98,7 +100,7 @@ func (h *Host) WithLog(log *slog.Logger) *Host {
 
 // Projects returns the opener of this host's projects.
 func (h *Host) Projects() project.Opener {
-	return project.Opener{Self: h.Self, StateHome: h.StateHome, Stores: h.Stores, Server: h.Server, GitHub: h.GitHub, Token: h.Token, Log: h.Log, Located: h.Located}
+	return project.Opener{Self: h.Self, StateHome: h.StateHome, Stores: h.Stores, Server: h.Server, GitHub: h.GitHub, Token: h.Token, Log: h.Log, Located: h.Located, Locate: h.Locate}
 }
 
 // Project inspects the clone that holds dir and opens its store. Nothing in

@@ -24,11 +24,11 @@ func TestManagedProjectsAreFoundByTheirNames(t *testing.T) {
 	}
 	moved := at("git.example_8443", "acme", "widgets")
 	for _, name := range []string{"Widgets", "Gadgets", "Widgets"} {
-		if err := project.NoteName(moved, 7, ghsync.Repo{Owner: "Acme", Name: name}); err != nil {
+		if _, err := project.NoteName(moved, 7, ghsync.Repo{Owner: "Acme", Name: name}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := project.NoteName(moved, 8, ghsync.Repo{Owner: "acme", Name: "widgets"}); err == nil || !strings.Contains(err.Error(), "move the directory away") {
+	if _, err := project.NoteName(moved, 8, ghsync.Repo{Owner: "acme", Name: "widgets"}); err == nil || !strings.Contains(err.Error(), "move the directory away") {
 		t.Errorf("of another repository: %v", err)
 	}
 	bare := at("github.com", "octo", "gears")

@@ -31,8 +31,16 @@ func (n Names) Now() ghsync.Repo {
 	if len(n.Names) == 0 {
 		return ghsync.Repo{}
 	}
-	owner, name, _ := strings.Cut(n.Names[len(n.Names)-1], "/")
-	return ghsync.Repo{Owner: owner, Name: name}
+	return n.All()[len(n.Names)-1]
+}
+
+// All are the names, the present one last.
+func (n Names) All() (all []ghsync.Repo) {
+	for _, called := range n.Names {
+		owner, name, _ := strings.Cut(called, "/")
+		all = append(all, ghsync.Repo{Owner: owner, Name: name})
+	}
+	return all
 }
 
 // ReadNames reads the names of the managed project in dir; fs.ErrNotExist if there are none.
@@ -48,27 +56,27 @@ func ReadNames(dir string) (n Names, err error) {
 	return n, nil
 }
 
-// NoteName notes what the repository of the managed project in dir is called now. It fails if the
-// directory is of another repository, which had that name before.
-func NoteName(dir string, id int64, repo ghsync.Repo) error {
+// NoteName notes what the repository of the managed project in dir is called now, and returns all of its names. It
+// fails if the directory is of another repository, which had that name before.
+func NoteName(dir string, id int64, repo ghsync.Repo) (Names, error) {
 	n, err := ReadNames(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		n = Names{Version: 1, ID: id}
 	case err != nil:
-		return err
+		return n, err
 	case n.ID != id:
-		return fmt.Errorf("%s is of another repository that had this name, with the id %d and not %d: move the directory away", dir, n.ID, id)
+		return n, fmt.Errorf("%s is of another repository that had this name, with the id %d and not %d: move the directory away", dir, n.ID, id)
 	}
 	if n.Now() == repo {
-		return nil
+		return n, nil
 	}
 	n.Names = append(slices.DeleteFunc(n.Names, func(name string) bool { return name == repo.String() }), repo.String())
 	data, err := json.Marshal(n)
 	if err != nil {
-		return err
+		return n, err
 	}
-	return durable.Replace(filepath.Join(dir, NamesFile), append(data, '\n'))
+	return n, durable.Replace(filepath.Join(dir, NamesFile), append(data, '\n'))
 }
 
 // ManagedOf returns the directory of the managed project of a repository: the one that is of its

@@ -30,7 +30,11 @@ type Opener struct {
 	Token     transport.TokenSource // nil = no push
 	Log       *slog.Logger
 	Located   *Located
+	Locate    Locate // nil = a name leads where it leads
 }
+
+// Locate returns what a repository is called now, see [remote.Repository].
+type Locate func(ctx context.Context, repo ghsync.Repo, ask bool) (ghsync.Repo, error)
 
 // Open inspects the clone that holds dir and opens its store. Nothing in
 // the clone changes. The error is clone.ErrNotClone outside of one. Neither the agents file of the
@@ -188,6 +192,15 @@ func (h Opener) remote(p *Project) *remote.Repository {
 
 func (h Opener) reach(server string, repo ghsync.Repo, user remote.UserConfig) remote.Repository {
 	r := remote.Repository{URL: server + "/" + repo.String() + ".git", Config: user, Askpass: h.Self}
+	if h.Locate != nil {
+		r.Locate = func(ctx context.Context, ask bool) (string, error) {
+			now, err := h.Locate(ctx, repo, ask)
+			if transport.IsNotFound(err) {
+				err = &remote.GoneError{Err: err}
+			}
+			return server + "/" + now.String() + ".git", err
+		}
+	}
 	if h.Token != nil && h.Token.Serves(r.URL) {
 		r.Secret = func(ctx context.Context) (string, error) {
 			token, err := h.Token.Token(ctx)

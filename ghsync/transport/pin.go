@@ -70,9 +70,9 @@ func (b *boundedBody) Close() error {
 	return b.body.Close()
 }
 
-// newTransport is the transport below all layers. Its dials and handshakes are bounded so
+// NewHTTP returns a transport to be below all layers. Its dials and handshakes are bounded so
 // that what was not sent is known not to be.
-func newTransport() http.RoundTripper {
+func NewHTTP() http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.ResponseHeaderTimeout = headerTime
 	t.MaxIdleConnsPerHost = 8

@@ -26,7 +26,7 @@ type Process struct {
 // NewProcess makes a Process above a transport; nil means one of its own.
 func NewProcess(next http.RoundTripper) *Process {
 	if next == nil {
-		next = newTransport()
+		next = NewHTTP()
 	}
 	return &Process{http: next, places: newTurnstile(allInFlight)}
 }

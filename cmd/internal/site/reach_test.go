@@ -70,7 +70,7 @@ func (w *town) managed(server, name string, later ...string) string {
 	}
 	for _, n := range append([]string{name}, later...) {
 		owner, repo, _ := strings.Cut(n, "/")
-		if err := project.NoteName(dir, 7, ghsync.Repo{Owner: owner, Name: repo}); err != nil {
+		if _, err := project.NoteName(dir, 7, ghsync.Repo{Owner: owner, Name: repo}); err != nil {
 			w.Fatal(err)
 		}
 	}

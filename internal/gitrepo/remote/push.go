@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -77,11 +78,14 @@ func (r Repository) Push(ctx context.Context, store *gitrepo.Store, spec PushSpe
 		args = append(args, "--force-with-lease="+u.Ref+":"+u.Old)
 		refspecs = append(refspecs, u.New+":"+u.Ref)
 	}
-	out, err := r.call(ctx, store, func(url string) []string {
+	out, err := r.call(ctx, store, !spec.beats(), func(url string) []string {
 		return append(append(args, "--", url), refspecs...)
 	})
 	if err == nil {
 		return make([]*PushError, len(spec.Updates)), nil
+	}
+	if errors.As(err, new(*GoneError)) {
+		return nil, &PushError{Kind: PushOther, Text: err.Error()}
 	}
 	var failed *git.Error
 	if !errors.As(err, &failed) {
@@ -95,6 +99,12 @@ func (r Repository) Push(ctx context.Context, store *gitrepo.Store, spec PushSpe
 		return make([]*PushError, len(spec.Updates)), nil
 	}
 	return results, r.settlePush(ctx, store, spec, results)
+}
+
+// beats reports whether a push replaces beats of ours alone. Its commits are known to no other repository, so the server
+// compares them in this one or refuses: it need not be asked which one has the name, and no host is silent while that cannot be.
+func (s PushSpec) beats() bool {
+	return !slices.ContainsFunc(s.Updates, func(u RefUpdate) bool { return u.Old == "" || !strings.HasPrefix(u.Ref, "refs/agentmux/hosts/") })
 }
 
 // ErrRewrite says that a push would rewrite or delete a branch.

@@ -42,7 +42,7 @@ func (r Repository) Texts(ctx context.Context, store *gitrepo.Store, commits []s
 			return nil, fmt.Errorf("read records: bad object id %q", id)
 		}
 	}
-	_, err := r.read(ctx, store, func(url string) []string {
+	_, err := r.read(ctx, store, false, func(url string) []string {
 		return append([]string{"fetch", "-q", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--", url}, commits...)
 	})
 	if err != nil {

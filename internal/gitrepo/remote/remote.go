@@ -26,6 +26,9 @@ type Repository struct {
 	// Askpass is the program git asks for the password, which must call
 	// AnswerAskpass first thing. Empty: the running one.
 	Askpass string
+	// Locate returns the URL for a call: another repository may have the name in URL by now. ask: the server
+	// has to say it, since the call pushes or fetches; else it is as was seen last. Nil: URL.
+	Locate func(ctx context.Context, ask bool) (string, error)
 
 	pauses []time.Duration // for tests; nil: readPauses
 }
@@ -58,9 +61,44 @@ func loopback(name string) bool {
 	return name == "localhost" || (ip != nil && ip.IsLoopback())
 }
 
-// remote runs a call of the store that talks to r. The arguments are made
-// from the address, which holds the user but no secret.
-func (r Repository) call(ctx context.Context, store *gitrepo.Store, args func(url string) []string) ([]byte, error) {
+// located returns the repository with the URL that it has now.
+func (r Repository) located(ctx context.Context, ask bool) (Repository, error) {
+	if r.Locate == nil {
+		return r, nil
+	}
+	var err error
+	r.URL, err = r.Locate(ctx, ask)
+	return r, err
+}
+
+// GoneError is the error of [Repository].Locate for a repository that is not there any more. A call then fails
+// with it as with a refusal of the server.
+type GoneError struct{ Err error }
+
+func (e *GoneError) Error() string { return e.Err.Error() }
+
+func (e *GoneError) Unwrap() error { return e.Err }
+
+// Confirm asks whether what was listed last is of this repository. The error is a *ReadError that passes if
+// another one has the name by now; the next call goes where this one is.
+func (r Repository) Confirm(ctx context.Context) error {
+	listed, err := r.located(ctx, false)
+	if err != nil {
+		return err
+	}
+	if r, err = r.located(ctx, true); err == nil && r.URL != listed.URL {
+		err = &ReadError{Kind: PushNetwork, Text: "the repository is at " + r.URL + " now"}
+	}
+	return err
+}
+
+// call runs a call of the store that talks to r. The arguments are made
+// from the address, which holds the user but no secret. See Locate for ask.
+func (r Repository) call(ctx context.Context, store *gitrepo.Store, ask bool, args func(url string) []string) ([]byte, error) {
+	r, err := r.located(ctx, ask)
+	if err != nil {
+		return nil, err
+	}
 	u, transport, err := r.address()
 	if err != nil {
 		return nil, err
@@ -105,13 +143,16 @@ var unreached = sync.OnceValue(func() *regexp.Regexp {
 
 // read is remote for a call that changes nothing on the server: it is made again where
 // another try may be answered.
-func (r Repository) read(ctx context.Context, store *gitrepo.Store, args func(url string) []string) ([]byte, error) {
+func (r Repository) read(ctx context.Context, store *gitrepo.Store, ask bool, args func(url string) []string) ([]byte, error) {
 	pauses := readPauses
 	if r.pauses != nil {
 		pauses = r.pauses
 	}
 	for try := 0; ; try++ {
-		out, err := r.call(ctx, store, args)
+		out, err := r.call(ctx, store, ask, args)
+		if errors.As(err, new(*GoneError)) {
+			return nil, &ReadError{Kind: PushOther, Text: err.Error(), err: err}
+		}
 		var failed *git.Error
 		if !errors.As(err, &failed) {
 			return out, err
@@ -161,7 +202,7 @@ type Ref struct {
 // the server's order. "HEAD" names the default branch in its Target. The error is a
 // *ReadError if the server did not give them.
 func (r Repository) Refs(ctx context.Context, store *gitrepo.Store, patterns ...string) ([]Ref, error) {
-	out, err := r.read(ctx, store, func(url string) []string {
+	out, err := r.read(ctx, store, false, func(url string) []string {
 		return append([]string{"ls-remote", "--quiet", "--symref", "--", url}, patterns...)
 	})
 	if err != nil {
@@ -190,7 +231,7 @@ func (r Repository) Fetch(ctx context.Context, store *gitrepo.Store, refspecs ..
 			return fmt.Errorf("fetch: %w", err)
 		}
 	}
-	_, err := r.read(ctx, store, func(url string) []string {
+	_, err := r.read(ctx, store, true, func(url string) []string {
 		return append([]string{"fetch", "-q", "--no-recurse-submodules", "--no-write-fetch-head", "--", url}, refspecs...)
 	})
 	if err != nil {
