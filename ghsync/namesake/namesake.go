@@ -125,7 +125,7 @@ func (n *Names) RoundTrip(req *http.Request) (*http.Response, error) {
 		return n.moved(req, k, rest), nil
 	}
 	resp, err := n.next.RoundTrip(req)
-	if err != nil || resp.StatusCode == http.StatusNotModified || resp.StatusCode >= 500 || req.URL.RawQuery != "" {
+	if err != nil || resp.StatusCode >= 500 || req.URL.RawQuery != "" {
 		return resp, err
 	}
 	instead, err := n.check(req, k, rest)

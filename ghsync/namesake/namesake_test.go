@@ -151,6 +151,35 @@ func TestWhatIsReadOfATakerIsNotHandedOn(t *testing.T) {
 	w.status(http.MethodGet, "repos/octo/widgets/issues/1", http.StatusMovedPermanently)
 }
 
+// Nor that it says the same as the repository did, which may say something else by now.
+func TestWhatATakerSaysAlikeIsNotHandedOn(t *testing.T) {
+	w := newWorld(t)
+	const path = "repos/octo/widgets/collaborators/" + robo + "/permission"
+	tag := w.status(http.MethodGet, path, http.StatusOK).Header.Get("ETag")
+	again := func() int {
+		req, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.API()+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+w.token)
+		req.Header.Set("If-None-Match", tag)
+		resp, err := w.names.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode
+	}
+	if got := again(); got != http.StatusNotModified {
+		t.Fatalf("status %d", got)
+	}
+	w.repo.Rename("gadgets")
+	w.taken()
+	if got := again(); got != http.StatusMovedPermanently {
+		t.Errorf("status %d of the one that took the name\n%s", got, w.Transcript())
+	}
+}
+
 // A repository may get its name back, and names in a circle.
 func TestANameComesBack(t *testing.T) {
 	w := newWorld(t)

@@ -30,7 +30,7 @@ import (
 )
 
 // startWait is how long a launcher waits for a detached host's first commit.
-const startWait = 5 * time.Second
+const startWait = time.Minute
 
 // Host runs a session in this process and turns its outcome into an exit code.
 func Host(ctx context.Context, a *site.Finder, s *site.Site, spec host.RunSpec) error {
