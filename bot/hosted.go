@@ -92,6 +92,9 @@ func (h *hosted) mayPush(ctx context.Context) (refused string, err error) {
 		return "", errors.New("the session does not say who asked for it")
 	}
 	p, err := h.repo.account.Client.CurrentPermission(ctx, h.repo.name(), h.by.Login)
+	if _, gone := h.repo.account.Locate(ctx, h.repo.name(), false); gone != nil { // who asked has no permission there, which says less
+		return gone.Error(), nil
+	}
 	return gate.MayPush(h.repo.bot.Config.Bot, h.by, gate.Answer{Permission: p, Err: err})
 }
 
