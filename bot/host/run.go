@@ -306,7 +306,7 @@ func (r *runner) start(ctx context.Context, spec RunSpec) (orchestrator.Start, e
 func unwatched(path string) bool {
 	switch path {
 	case session.StateFile, session.EventsFile, session.RuntimeFile, session.HostLog, session.CreatedLog,
-		session.ToolCursorFile, session.MirrorFile, session.LockFile, session.TranscriptsDir, session.BlobsDir, session.MessagesLog:
+		session.ToolCursorFile, session.MirrorFile, session.LockFile, session.TranscriptsDir, session.BlobsDir, session.MessagesLog, session.QueuesDir, session.OffsetsDir:
 		return true
 	}
 	if filepath.Dir(path) == session.MirrorsDir {
