@@ -4,6 +4,7 @@ FUZZREST ?= 10s
 BENCHTIME ?= 1s
 TESTFLAGS ?=
 STRIDE ?= 1
+FAILS ?= 1
 KILLS ?= 2000
 BOTKILLS ?= 500
 MOVEDKILLS ?= 50
@@ -23,7 +24,7 @@ MUTANTS ?=
 
 STAMP = -ldflags "-X main.commit=$$(git rev-parse HEAD 2>/dev/null)"
 
-.PHONY: help build test lint secrets demo bench fuzz test-real test-crash test-bot test-power test-soak test-faults test-scale test-walks test-messages test-agents test-act test-contract show-comments test-mutants nightly simulate release-check protocol-table clean
+.PHONY: help build test lint secrets demo bench fuzz test-real test-crash test-bot test-team test-power test-soak test-faults test-scale test-walks test-messages test-agents test-act test-contract show-comments test-mutants nightly simulate release-check protocol-table clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -57,6 +58,9 @@ test-crash: ## the host killed at each STRIDE-th crash point of a run, each time
 
 test-bot: ## the bot killed at each STRIDE-th crash point of two requests, then BOTKILLS times at random moments drawn from SEED, and on a GitHub that fails in each of up to STORMS ways; RACE issues for bots that race, and ROUNDS for their claims alone
 	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) AGENTMUX_BOT_RACE=$(RACE) AGENTMUX_CLAIM_ROUNDS=$(ROUNDS) AGENTMUX_BOT_KILLS=$(BOTKILLS) AGENTMUX_BOT_STORMS=$(STORMS) AGENTMUX_BOT_SEED=$(SEED) .ci/ram go test -tags=crash -count=1 -parallel=8 -timeout=6h $(TESTFLAGS) -run='TestBot(Crashes|KilledAtRandom|ThroughStorms|sRaceForIssues)|OneHostWinsEachRace' ./bot/claim ./cmd/agentmux
+
+test-team: ## a diamond of eight agents, of which each in turn fails in seven ways, each FAILS-th of the 56 cases; then its host killed at each STRIDE-th crash point, each time to the same end
+	.ci/setup && AGENTMUX_TEAM_FAILS=$(FAILS) AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) .ci/ram go test -tags=crash -count=1 -parallel=8 -timeout=6h $(TESTFLAGS) -run='TeamFailsAtEachNode|TestTeamCrashes' ./cmd/agentmux
 
 test-power: ## the power cut at each STRIDE-th moment of a session, files cut and changed at each STRIDE-th byte
 	.ci/setup && AGENTMUX_POWER=$(STRIDE) .ci/ram go test -count=1 -timeout=30m $(TESTFLAGS) -run='PowerLoss|Cut|Flipped|Changed' ./internal/durable ./orchestrator/session ./orchestrator/engine
@@ -98,7 +102,7 @@ nightly: ## the long form of each suite, one after the other: hours
 	$(MAKE) fuzz FUZZTIME=5m FUZZREST=1m
 	$(MAKE) test-agents FULL=1
 	$(MAKE) test-act
-	$(MAKE) test-crash test-bot test-power test-soak test-faults test-scale test-walks test-messages
+	$(MAKE) test-crash test-bot test-team test-power test-soak test-faults test-scale test-walks test-messages
 	$(MAKE) bench FLEET="50 200"
 	$(MAKE) release-check
 

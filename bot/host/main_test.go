@@ -207,7 +207,7 @@ func (p *player) run() int {
 	case role == "planner":
 		p.write("04_planning/plan.yaml", p.what.Plan)
 		return p.submit("submit_plan", nil)
-	case role == "coder", role == "build":
+	case role == "coder", role == "build", role == "plan":
 		return p.code()
 	case role == "review": // of an agents file
 		return p.submit("submit_done", nil)
@@ -330,7 +330,7 @@ func (p *player) code() int {
 		_ = os.WriteFile("lib/code.txt", []byte("code\n"), 0o644)
 		_ = syscall.Mkfifo("pipe", 0o600)
 	}
-	if p.who.Role == "build" {
+	if p.who.Role == "build" || p.who.Role == "plan" {
 		return p.submit("submit_done", nil)
 	}
 	var n float64

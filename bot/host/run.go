@@ -264,13 +264,13 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 	}
 	over, closed := last.Ended() && err == nil, false
 	if over {
-		// This comes before the last comments: until they are written, a start after a kill
-		// gets here again. They do not wait for a tmux server that is slow to answer.
-		closed = r.crew.ClosePanes(ctx, 2*time.Second, false) == nil
-		r.crew.FinishTranscripts(ctx)
+		// This comes before the last comments: until they are written, a start after a kill gets here again, as
+		// it does while the tmux server is there. They do not wait for one that is slow to answer.
 		if _, err := r.changelog(context.WithoutCancel(ctx), last); err != nil {
 			r.Log.Warn("changelogs are not complete", "err", err)
 		}
+		closed = r.crew.ClosePanes(ctx, 2*time.Second, false) == nil
+		r.crew.FinishTranscripts(ctx)
 	}
 	told, stop := inbox.Until(ctx, r.sess, last)
 	shown.Finish(told, display.End{State: last, Canceled: IsCanceled(ctx)})
@@ -306,7 +306,7 @@ func (r *runner) start(ctx context.Context, spec RunSpec) (orchestrator.Start, e
 func unwatched(path string) bool {
 	switch path {
 	case session.StateFile, session.EventsFile, session.RuntimeFile, session.HostLog, session.CreatedLog,
-		session.ToolCursorFile, session.MirrorFile, session.LockFile, session.TranscriptsDir, session.BlobsDir, session.MessagesLog:
+		session.ToolCursorFile, session.MirrorFile, session.LockFile, session.TranscriptsDir, session.BlobsDir, session.MessagesLog, session.QueuesDir, session.OffsetsDir:
 		return true
 	}
 	if filepath.Dir(path) == session.MirrorsDir {

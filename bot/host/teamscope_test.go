@@ -72,17 +72,21 @@ func TestARenameAcrossTheScopeIsSeen(t *testing.T) {
 var update = flag.Bool("update", false, "write the golden files")
 
 // What an agent of an agents file is told: its task, the paths that it may change and those that it only reads, whose branches
-// are there, and a reviewer the commits to look at.
+// are there and which plans to read first, one that plans where to write, and a reviewer the commits to look at.
 func TestThePromptsOfAgents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
-	r.script(scenario{Files: map[string][]string{"words": {"words.txt=hello"}, "greeting": {"greeting.txt=world"}}})
+	r.script(scenario{Files: map[string][]string{
+		"words": {"words.txt=hello"}, "greeting": {"greeting.txt=world"}, "outline": {"plans/outline.md=Greet at the top."}, "page": {"page.txt=hello world"},
+	}})
 	dir := r.prepare(func(spec *host.PrepareSpec) {
 		spec.Request, spec.Name = "", "greet"
 		spec.Agents = []byte(`session: greet
 agents:
+  - {name: outline, role: plan, branch: feature/outline, task: Plan the page., scope: [docs/]}
   - {name: words, branch: feature/words, task: Write the words., scope: [words.txt], context: [README.md]}
   - {name: greeting, branch: feature/greeting, task: Write the greeting., depends_on: [words]}
+  - {name: page, branch: feature/page, task: Write the page., depends_on: [outline, words]}
   - {name: look, role: review, depends_on: [words, greeting]}
 `)
 	})
@@ -94,7 +98,7 @@ agents:
 		dir, "SESSION", r.key(dir), "KEY", filepath.Dir(r.project), "ROOT", r.git("rev-parse", "main"), "BASE", s.Team["words"].Commit, "WORDS", s.Team["greeting"].Commit, "GREETING",
 	)
 	view := regexp.MustCompile(`1\.view-review-look-[0-9a-f]{8}`) // of the path
-	for _, name := range []string{"words", "greeting", "look"} {
+	for _, name := range []string{"outline", "words", "greeting", "page", "look"} {
 		data, err := os.ReadFile(filepath.Join(dir, "06_implementation", name+"_prompt.md"))
 		if err != nil {
 			t.Fatal(err)
@@ -115,5 +119,9 @@ agents:
 		if err != nil || got != string(want) {
 			t.Errorf("%v: %s is told\n%s\nwant\n%s", err, name, got, want)
 		}
+	}
+	plan := r.git("-C", filepath.Join(filepath.Dir(r.project), "greet-page"), "show", "feature/outline:plans/outline.md")
+	if plan != "Greet at the top." {
+		t.Errorf("the command of page for its plan shows %q", plan)
 	}
 }

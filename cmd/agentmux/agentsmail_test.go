@@ -111,6 +111,17 @@ func TestAgentsWriteToOneAnother(t *testing.T) {
 	if out := r.expect(exit.Done, "msg", "read", "page-2", "--session", "shop").out; !strings.HasSuffix(out, "\n\nThe page needs it.\n") {
 		t.Errorf("read: %s", out)
 	}
+	dir := r.session().Dir
+	for file, want := range map[string]int{"queues/shop-queue.json": 4, "queues/core-queue.json": 1} {
+		if n := strings.Count(r.read(dir, file), `"state": "acked"`); n != want {
+			t.Errorf("%s shows %d messages, want %d", file, n, want)
+		}
+	}
+	for file, want := range map[string]string{"shop-page": "shop/page", "shop-api": "shop/api", "core-core": "core/core"} {
+		if text := r.read(dir, "offsets", file+".json"); !strings.Contains(text, `"agentId": "`+want+`"`) || strings.Contains(text, "null") {
+			t.Errorf("the offset of %s: %s", want, text)
+		}
+	}
 	r.expect(exit.Done, "doctor", "shop")
 }
 

@@ -37,7 +37,8 @@ import (
 //	      all are delivered and read, with at most five of a writer unread.
 //	many  AGENTMUX_BENCH_MESSAGES (10,000) of 4 KiB that were sent and read, against 10: the largest
 //	      state.json, the largest memory of the host; start is from a new host to what was sent after
-//	      the kill of the one before; commit is of a command, slowdown how many times as long.
+//	      the kill of the one before; commit is of a command, with the views of the messages, slowdown how many
+//	      times as long.
 func BenchmarkMessages(b *testing.B) {
 	b.Run("line", benchmarkLine)
 	b.Run("flow", func(b *testing.B) { benchmarkFlow(b, fromEnv(b, "AGENTMUX_BENCH_FLOW", 400)) })
@@ -97,7 +98,8 @@ func hostPost(dir string, typed bool) error {
 	}
 	tree, err := watch.New(watch.Options{}).Watch(dir, func(path string) bool {
 		switch path { // as a host does
-		case session.StateFile, session.EventsFile, session.ToolCursorFile, session.LockFile, session.BlobsDir, session.MessagesLog, session.CreatedLog:
+		case session.StateFile, session.EventsFile, session.ToolCursorFile, session.LockFile, session.BlobsDir, session.MessagesLog, session.CreatedLog,
+			session.QueuesDir, session.OffsetsDir:
 			return true
 		}
 		return false
@@ -115,9 +117,10 @@ func hostPost(dir string, typed bool) error {
 // postRoom is a session with such a host.
 type postRoom struct {
 	testing.TB
-	s    *session.Session
-	host *exec.Cmd
-	read chan string // what the host prints
+	s     *session.Session
+	host  *exec.Cmd
+	read  chan string   // what the host prints
+	views postbox.Views // of commits that are made here
 }
 
 func newPostRoom(b testing.TB, agents int) *postRoom {
@@ -426,6 +429,13 @@ func (p *postRoom) commits() time.Duration {
 	if err != nil {
 		p.Fatal(err)
 	}
+	p.views = postbox.Views{
+		Queues: p.s.Path(session.QueuesDir), Offsets: p.s.Path(session.OffsetsDir),
+		Archive: &postbox.Archive{Log: p.s.Path(session.MessagesLog)},
+	}
+	if err := p.views.Show(st.Messages, time.Now()); err != nil { // at the start of a host
+		p.Fatal(err)
+	}
 	var spans []time.Duration
 	for range 200 {
 		p.send(writer, 1, "the next one")
@@ -480,10 +490,13 @@ func (p *postRoom) commit(def *workflows.Definition, st *orchestrator.State, in 
 	in.At = time.Now()
 	step, err := decide.Reduce(def, st, in)
 	if err == nil {
-		err = postbox.File(p.s.Path(session.MessagesLog), step.Filed)
+		err = p.views.Archive.File(step.Filed)
 	}
 	if err == nil {
 		err = p.s.Commit(step)
+	}
+	if err == nil {
+		err = p.views.Show(step.State.Messages, in.At) // a host does so once a second
 	}
 	if err != nil {
 		p.Fatal(err)

@@ -198,9 +198,11 @@ func newLoop(ctx context.Context, o Options) (*loop, error) {
 		clock:     newClock(o.Now()),
 		forwarded: map[orchestrator.AgentKey]forward{},
 		hand:      newHand(o.Session),
-		archive:   archive{postbox.Archive{Log: o.Session.Path(session.MessagesLog)}},
+		archive:   archive{postbox.Archive{Log: o.Session.Path(session.MessagesLog), Now: o.Now}},
 	}
 	l.takes = newTakes(watch, &l.Options)
+	l.views.Views = postbox.Views{Queues: o.Session.Path(session.QueuesDir), Offsets: o.Session.Path(session.OffsetsDir), Archive: &l.archive.Archive}
+	l.views.stale = len(st.Messages) > 0 // what a kill left of them is of an earlier commit
 	return l, nil
 }
 
@@ -212,7 +214,8 @@ func (l *loop) close() {
 	}
 	l.takes.close()
 	l.effects.shutdown()
-	l.logged = time.Time{}
+	l.logged, l.views.at = time.Time{}, time.Time{}
+	l.views.show(&l.Options, l.st)
 	l.logCreated()
 }
 

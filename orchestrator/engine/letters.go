@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"path"
+	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/post"
@@ -63,5 +64,28 @@ func (a *archive) taken(o *Options, st *orchestrator.State, line *orchestrator.L
 func (a *archive) file(o *Options, ended []orchestrator.Message) {
 	if err := a.File(ended); err != nil {
 		o.Log.Warn("messages that have ended are not kept", "err", err)
+	}
+}
+
+// viewPause is the least time between two writings of the views of the messages: there may be ten
+// thousand, and a commit for each.
+const viewPause = time.Second
+
+// views shows the messages of the state in files that nothing is decided by.
+type views struct {
+	postbox.Views
+	stale bool      // the messages changed since
+	at    time.Time // they were written last
+}
+
+// show writes them if they are stale and it is time.
+func (v *views) show(o *Options, st *orchestrator.State) {
+	now := o.Now()
+	if !v.stale || now.Sub(v.at).Abs() < viewPause {
+		return
+	}
+	v.stale, v.at = false, now
+	if err := v.Show(st.Messages, now); err != nil {
+		o.Log.Warn("the messages are not shown", "err", err)
 	}
 }

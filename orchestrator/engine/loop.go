@@ -29,6 +29,7 @@ type loop struct {
 	takes     takes
 	hand      hand
 	archive   archive
+	views     views
 	absent    map[orchestrator.Launch]time.Time // when its pane was first missed
 	forwarded map[orchestrator.AgentKey]forward // the newest report that was judged
 
@@ -213,6 +214,7 @@ func (l *loop) pass(ctx context.Context, reports []orchestrator.AgentReport) err
 			l.takes.end()
 		}
 		l.effects.ready(l.st, l.Now())
+		l.views.show(&l.Options, l.st)
 		l.logCreated()
 		if l.situation() == before {
 			return nil
@@ -315,6 +317,9 @@ func (l *loop) next() time.Duration {
 	if l.dirty && l.Wakes != nil {
 		soon(l.logged.Add(scanPause))
 	}
+	if l.views.stale {
+		soon(l.views.at.Add(viewPause))
+	}
 	for _, at := range l.st.Deadlines {
 		if at.After(now) {
 			soon(at.Time)
@@ -380,6 +385,7 @@ func (l *loop) flush(ctx context.Context, b batch) (changed bool, err error) {
 	}
 	crash.Point("commit", b.kind)
 	l.over = b.state.Ended() && (l.over || !l.st.Ended())
+	l.views.stale = l.views.stale || !slices.Equal(l.st.Messages, b.state.Messages)
 	l.st = b.state
 	l.version++
 	l.dirty = true

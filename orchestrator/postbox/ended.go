@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -34,18 +35,20 @@ func File(log string, ended []orchestrator.Message) error {
 }
 
 // Archive is the log of the messages of a session that have ended, for its only writer. It remembers
-// their files, so that the log is read once.
+// their files and how far their readers are, so that the log is read once.
 type Archive struct {
 	Log string
+	Now func() time.Time // nil = time.Now
 
-	files map[string]int // the number of the message; nil before the log was read
+	files   map[string]int    // the number of the message; nil before the log was read
+	readers map[string]reader // by their addresses
 }
 
 // File adds messages that have ended.
 func (a *Archive) File(ended []orchestrator.Message) error {
 	if a.files != nil {
 		for i := range ended {
-			a.files[ended[i].File] = ended[i].Seq
+			a.take(&ended[i])
 		}
 	}
 	return File(a.Log, ended)
@@ -54,20 +57,44 @@ func (a *Archive) File(ended []orchestrator.Message) error {
 // Holds reports whether a file is that of a message in the log with a number up to last. One with a
 // higher number was filed for a commit that was not made.
 func (a *Archive) Holds(file string, last int) (bool, error) {
-	if a.files == nil {
-		files := map[string]int{}
-		for m, err := range backwards(a.Log) {
-			if err != nil {
-				return false, err
-			}
-			if _, later := files[m.File]; !later {
-				files[m.File] = m.Seq
-			}
-		}
-		a.files = files
+	if err := a.read(); err != nil {
+		return false, err
 	}
 	seq, ok := a.files[file]
 	return ok && seq <= last, nil
+}
+
+// read reads the log, unless it was read.
+func (a *Archive) read() error {
+	if a.files != nil {
+		return nil
+	}
+	b := Archive{Now: a.Now, files: map[string]int{}, readers: map[string]reader{}}
+	for m, err := range backwards(a.Log) {
+		if err != nil {
+			return err
+		}
+		if _, later := b.files[m.File]; !later {
+			b.take(&m)
+		}
+	}
+	a.files, a.readers = b.files, b.readers
+	return nil
+}
+
+// take keeps of a message what an archive remembers.
+func (a *Archive) take(m *orchestrator.Message) {
+	a.files[m.File] = m.Seq
+	if !queued(m) {
+		return
+	}
+	now := time.Now
+	if a.Now != nil {
+		now = a.Now
+	}
+	r := a.readers[m.To]
+	r.take(m, now())
+	a.readers[m.To] = r
 }
 
 // filed names a message of the log. After a kill between the log and the state it is there twice.

@@ -1,5 +1,6 @@
 // Package postbox is the directory of the message files of a session: it writes a message to a file
-// of its own, and reads a file as a letter.
+// of its own, and reads a file as a letter. It also keeps the log of the messages that have ended, and
+// shows what became of them in files for other programs.
 //
 // A file is made once and never changed. Names that begin with a dot, links and what is not a
 // regular file are not letters.

@@ -164,8 +164,7 @@ func (s *Session) replaceState(data []byte) error {
 	return nil
 }
 
-// toolCursorView is tool_event_state.json, a copy of the cursor for readers that
-// know only that file.
+// toolCursorView is tool_event_state.json, a copy of the cursor for readers that know only that file.
 type toolCursorView struct {
 	AppliedOffset int64  `json:"applied_offset"`
 	Version       int    `json:"version"`

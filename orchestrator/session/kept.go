@@ -24,7 +24,7 @@ var keptFiles = []string{
 }
 
 // keptDirs hold more of it. What agents print, how they were launched, locks, panes and logs are of this machine.
-var keptDirs = []string{BlobsDir, MessagesDir, "queues", "offsets", SignalsDir, PlansDir, ChangelogsDir}
+var keptDirs = []string{BlobsDir, MessagesDir, QueuesDir, OffsetsDir, SignalsDir, PlansDir, ChangelogsDir}
 
 var (
 	phaseDir  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{2}_[a-z0-9_]+$`) })

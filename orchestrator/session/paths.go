@@ -36,6 +36,8 @@ const (
 	LaunchesDir        = "launches"
 	TranscriptsDir     = "transcripts"
 	MessagesDir        = "msgs"
+	QueuesDir          = "queues"
+	OffsetsDir         = "offsets"
 	SignalsDir         = "signals"
 	PlansDir           = "plans"
 	ChangelogsDir      = "changelogs"
@@ -52,8 +54,7 @@ const (
 // Dir returns where a project keeps its sessions.
 func Dir(project string) string { return filepath.Join(project, projectDir, sessionsDir) }
 
-// LastCompletion returns the path of the project's note of its latest finished
-// session. It is only shown to people.
+// LastCompletion returns the path of the project's note of its latest finished session. It is only shown to people.
 func LastCompletion(project string) string {
 	return filepath.Join(project, projectDir, lastCompletionFile)
 }
