@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,6 +102,54 @@ func TestHourOfContentIsBoundedButForTheEnd(t *testing.T) {
 		}
 		if _, _, err := comments.Create(transport.WithPriority(t.Context(), transport.PriorityFinishing), octoWidgets, 1, text("x")); err != nil {
 			t.Errorf("a final comment was held back: %v", err)
+		}
+	})
+}
+
+// However much there is to edit, what is new is sent at once, and the edits have all of the rest.
+func TestEditsLeaveRoomForWhatIsNew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &wire{start: time.Now(), answer: func(int, *http.Request) (*http.Response, error) { return respond(200, `{"id":1}`) }}
+		c, err := ghsync.New(transport.Options{Token: transport.StaticToken(transport.ModeToken, testSecret(), transport.Addresses{}), HTTP: w})
+		if err != nil {
+			t.Fatal(err)
+		}
+		comments := ghsync.Comments{Client: c}
+		const hours, each = 4, 10
+		ctx, cancel := context.WithTimeout(t.Context(), hours*time.Hour)
+		defer cancel()
+		var done sync.WaitGroup
+		var edits atomic.Int32
+		for range 8 {
+			done.Go(func() {
+				for ctx.Err() == nil {
+					err := comments.Edit(ctx, octoWidgets, 1, text("y"))
+					var later *transport.RetryAfter
+					switch {
+					case errors.As(err, &later):
+						<-time.After(later.Wait)
+					case err == nil:
+						edits.Add(1)
+					}
+				}
+			})
+		}
+		for range hours - 1 {
+			<-time.After(55 * time.Minute)
+			began := time.Now()
+			for range each {
+				if _, _, err := comments.Create(t.Context(), octoWidgets, 1, text("x")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if took := time.Since(began); took > 2*each*time.Second { // a second each, as the edits that are sent between them
+				t.Errorf("%d comments took %s", each, took)
+			}
+		}
+		done.Wait()
+		const all = 100 + hours*400
+		if n := int(edits.Load()) + (hours-1)*each; n < all*95/100 || n > all {
+			t.Errorf("%d writes, want about %d", n, all)
 		}
 	})
 }

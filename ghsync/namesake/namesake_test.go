@@ -55,8 +55,14 @@ func (w *world) taken() *fakehub.Repo {
 	return taker
 }
 
-// do sends a request by way of the names, and follows nothing.
-func (w *world) do(method, path string) (*http.Response, error) {
+// reply is what the tests look at of an answer.
+type reply struct {
+	status int
+	header http.Header
+}
+
+// do sends a request by way of the names, and follows nothing. tag is what the answer is known by; empty: it is not.
+func (w *world) do(method, path, tag string) (reply, error) {
 	w.Helper()
 	body := io.Reader(http.NoBody)
 	if method == http.MethodPost {
@@ -67,20 +73,24 @@ func (w *world) do(method, path string) (*http.Response, error) {
 		w.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+w.token)
-	resp, err := w.names.RoundTrip(req)
-	if err == nil {
-		w.Cleanup(func() { _ = resp.Body.Close() })
+	if tag != "" {
+		req.Header.Set("If-None-Match", tag)
 	}
-	return resp, err
+	resp, err := w.names.RoundTrip(req)
+	if err != nil {
+		return reply{}, err
+	}
+	_ = resp.Body.Close()
+	return reply{resp.StatusCode, resp.Header}, nil
 }
 
-func (w *world) status(method, path string, want int) *http.Response {
+func (w *world) status(method, path string, want int) reply {
 	w.Helper()
-	resp, err := w.do(method, path)
-	if err != nil || resp.StatusCode != want {
-		w.Fatalf("%s %s: %v, %v, want %d\n%s", method, path, resp, err, want, w.Transcript())
+	got, err := w.do(method, path, "")
+	if err != nil || got.status != want {
+		w.Fatalf("%s %s: %v, %v, want %d\n%s", method, path, got, err, want, w.Transcript())
 	}
-	return resp
+	return got
 }
 
 // now is what the repository is called, as far as was seen.
@@ -129,7 +139,7 @@ func TestATakenNameLeadsToItsRepository(t *testing.T) {
 			w.repo.Rename("gadgets")
 			taker := w.taken()
 			w.status(http.MethodPost, "repos/octo/widgets/issues/1/comments", http.StatusTemporaryRedirect)
-			to := w.status(http.MethodGet, "repos/octo/widgets/collaborators/robo/permission", http.StatusMovedPermanently).Header.Get("Location")
+			to := w.status(http.MethodGet, "repos/octo/widgets/collaborators/robo/permission", http.StatusMovedPermanently).header.Get("Location")
 			if want := w.API() + "repositories/"; !strings.HasPrefix(to, want) || !strings.HasSuffix(to, "/collaborators/robo/permission") {
 				t.Errorf("led to %s", to)
 			}
@@ -155,28 +165,14 @@ func TestWhatIsReadOfATakerIsNotHandedOn(t *testing.T) {
 func TestWhatATakerSaysAlikeIsNotHandedOn(t *testing.T) {
 	w := newWorld(t)
 	const path = "repos/octo/widgets/collaborators/" + robo + "/permission"
-	tag := w.status(http.MethodGet, path, http.StatusOK).Header.Get("ETag")
-	again := func() int {
-		req, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.API()+path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Authorization", "Bearer "+w.token)
-		req.Header.Set("If-None-Match", tag)
-		resp, err := w.names.RoundTrip(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
-		return resp.StatusCode
-	}
-	if got := again(); got != http.StatusNotModified {
-		t.Fatalf("status %d", got)
+	tag := w.status(http.MethodGet, path, http.StatusOK).header.Get("ETag")
+	if got, err := w.do(http.MethodGet, path, tag); err != nil || got.status != http.StatusNotModified {
+		t.Fatalf("%v, %v", got, err)
 	}
 	w.repo.Rename("gadgets")
 	w.taken()
-	if got := again(); got != http.StatusMovedPermanently {
-		t.Errorf("status %d of the one that took the name\n%s", got, w.Transcript())
+	if got, err := w.do(http.MethodGet, path, tag); err != nil || got.status != http.StatusMovedPermanently {
+		t.Errorf("%v, %v of the one that took the name\n%s", got, err, w.Transcript())
 	}
 }
 
@@ -249,11 +245,11 @@ func TestWithoutALookNothingIsSent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.Inject(c.faults...)
-			resp, err := w.do(http.MethodPost, "repos/octo/widgets/issues/1/comments")
+			got, err := w.do(http.MethodPost, "repos/octo/widgets/issues/1/comments", "")
 			var op *net.OpError
 			switch {
-			case c.status == 0 && (!errors.As(err, &op) || op.Op != "dial"), c.status != 0 && (err != nil || resp.StatusCode != c.status):
-				t.Errorf("%v, %v", resp, err)
+			case c.status == 0 && (!errors.As(err, &op) || op.Op != "dial"), c.status != 0 && (err != nil || got.status != c.status):
+				t.Errorf("%v, %v", got, err)
 			}
 			sent := 0
 			for _, call := range w.Calls() {
@@ -273,7 +269,7 @@ func TestOtherRequestsAreSentAsTheyAre(t *testing.T) {
 	w := newWorld(t)
 	w.status(http.MethodGet, "repos/octo/gizmos/issues/1", http.StatusNotFound)
 	w.status(http.MethodGet, "user", http.StatusOK)
-	if _, err := w.do(http.MethodGet, "repos/octo/widgets/installation"); err != nil {
+	if _, err := w.do(http.MethodGet, "repos/octo/widgets/installation", ""); err != nil {
 		t.Fatal(err)
 	}
 	if len(w.Calls()) != 3 {

@@ -82,6 +82,7 @@ type call struct {
 	bucket   bucket
 	priority Priority
 	named    bool
+	edits    bool   // content that people have seen
 	path     string // for messages: no host, no query
 	resource string // the server's quota: core, search, graphql
 }
@@ -111,7 +112,7 @@ func callOf(req *http.Request) call {
 	case strings.Contains(req.URL.Path, "/search/") && !strings.Contains(req.URL.Path, "/repos/"):
 		c.bucket, c.resource = searchBucket, "search"
 	case c.bucket == writeBucket && isContent(req):
-		c.bucket = contentBucket
+		c.bucket, c.edits = contentBucket, req.Method == http.MethodPatch
 	}
 	return c
 }

@@ -111,6 +111,11 @@ func (t *limit) pace(ctx context.Context, c call) error {
 			return err
 		}
 	}
+	if c.edits && c.priority == PriorityMirror {
+		if err := t.paces.spare(ctx, c); err != nil {
+			return err
+		}
+	}
 	_, err := t.paces.wait(ctx, c)
 	if err != nil {
 		giveBack(taken)

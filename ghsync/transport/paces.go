@@ -15,6 +15,7 @@ type paces struct {
 	queues map[bucket]*turnstile.Turnstile // of those that wait for a rate, one at a time
 	rates  map[bucket][]*pace.Limiter      // before a call may have a place among those on their way
 	whole  *paces                          // that these are a share of; nil: they are all
+	edits  *turnstile.Turnstile            // of edits that wait for what is new to need no room
 	hourly *pace.Limiter                   // of all requests together; nil: there is no such limit
 
 	mu sync.Mutex // held from the look at several limiters to their reservations
@@ -25,7 +26,7 @@ func newPaces(l Limits, share float64, whole *paces) *paces {
 	of := func(n, otherwise int) int { return max(1, int(share*float64(cmp.Or(n, otherwise)))) }
 	reads := share * cmp.Or(l.ReadsPerSecond, 5)
 	p := &paces{
-		whole: whole, queues: map[bucket]*turnstile.Turnstile{},
+		whole: whole, queues: map[bucket]*turnstile.Turnstile{}, edits: newTurnstile(1),
 		rates: map[bucket][]*pace.Limiter{
 			readBucket:    {pace.PerSecond(reads, int(2*max(reads, 1)))},
 			graphqlBucket: {pace.Per(of(l.PointsPerMinute, 1000), time.Minute)},
@@ -68,6 +69,25 @@ func (p *paces) wait(ctx context.Context, c call) ([]*pace.Limiter, error) {
 		Wait(ctx, l.Until(time.Now(), float64(l.Burst())/2+1))
 	}
 	return p.reserve(ctx, c, limiters)
+}
+
+// spare waits until an edit leaves a tenth of what may be sent at once to what is new: somebody waits for an answer
+// to a request, and what is edited again and again is of the sessions that have begun.
+func (p *paces) spare(ctx context.Context, c call) error {
+	turn, cancel := context.WithTimeout(ctx, limitPatience)
+	defer cancel()
+	if err := p.edits.Enter(turn, 0); err != nil {
+		return stayed(ctx, limitPatience, "own")
+	}
+	defer p.edits.Leave()
+	now, delay := time.Now(), time.Duration(0)
+	for _, l := range p.rates[c.bucket] {
+		delay = max(delay, l.Until(now, min(1+float64(l.Burst())/10, float64(l.Burst()))))
+	}
+	if delay > limitPatience || !Wait(ctx, delay) {
+		return stayed(ctx, delay, "own")
+	}
+	return nil
 }
 
 // reserve takes one of each limiter and waits until all let the call through, or takes none:
