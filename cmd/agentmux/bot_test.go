@@ -515,7 +515,7 @@ func TestBotServesAnOrganisation(t *testing.T) {
 }
 
 // freeAddress is one of this machine that nothing listens at now.
-func freeAddress(t *testing.T) string {
+func freeAddress(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

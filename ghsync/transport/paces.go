@@ -71,7 +71,7 @@ func (p *paces) wait(ctx context.Context, c call) ([]*pace.Limiter, error) {
 	return p.reserve(ctx, c, limiters)
 }
 
-// spare waits until an edit leaves a tenth of what may be sent at once to what is new: somebody waits for an answer
+// spare waits until an edit leaves a quarter of what may be sent at once to what is new: somebody waits for an answer
 // to a request, and what is edited again and again is of the sessions that have begun.
 func (p *paces) spare(ctx context.Context, c call) error {
 	turn, cancel := context.WithTimeout(ctx, limitPatience)
@@ -82,7 +82,7 @@ func (p *paces) spare(ctx context.Context, c call) error {
 	defer p.edits.Leave()
 	now, delay := time.Now(), time.Duration(0)
 	for _, l := range p.rates[c.bucket] {
-		delay = max(delay, l.Until(now, min(1+float64(l.Burst())/10, float64(l.Burst()))))
+		delay = max(delay, l.Until(now, min(1+float64(l.Burst())/4, float64(l.Burst()))))
 	}
 	if delay > limitPatience || !Wait(ctx, delay) {
 		return stayed(ctx, delay, "own")
