@@ -154,7 +154,7 @@ var table = []row{
 	{-1, "workflows/message", "internal/document"},                                                 // beside agents: a message is read alike in a session and in a directory of files alone
 	{-1, "workflows/agents", "internal/document"},                                                  // below the definitions: one of kind agents carries a team
 	{3, "internal/agent/agentexec", "internal/agent internal/agent/process internal/agent/signal"}, // apart: its process outlives the host, and nothing else of it is needed there
-	{2, "internal/agent", "internal/agent/process internal/agent/settings internal/agent/signal internal/document internal/durable internal/shield internal/command"},
+	{2, "internal/agent", "internal/agent/process internal/agent/settings internal/agent/signal internal/document internal/durable internal/shield internal/command internal/usage"},
 	{1, "internal/agent/settings", "internal/durable"},              // the documents of the programs, in their forms
 	{1, "internal/agent/signal", "internal/durable internal/usage"}, // what programs say of themselves, and one file
 	{1, "internal/agent/cooldown", "internal/durable"},              // files and times alone: it knows no provider

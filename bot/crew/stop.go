@@ -42,7 +42,7 @@ func (r *Crew) StopAgent(ctx context.Context, e orchestrator.Effect, _ *orchestr
 
 // noteUsage writes what the launch has used for people, and returns it; nil if its program tells nothing.
 func (r *Crew) noteUsage(launch orchestrator.Launch) *usage.Usage {
-	spent, err := signal.Spent(r.launchDir(launch))
+	spent, err := agent.Spent(r.launchDir(launch))
 	if err == nil && spent != nil {
 		err = r.sess.View(path.Join(session.LaunchesDir, string(launch), "usage.json"), spent.JSON())
 	}

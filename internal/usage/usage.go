@@ -47,6 +47,18 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
+// Less is what u has above an earlier running total, nil for none. A program that lost count and
+// began again has used at least u.
+func (u Usage) Less(earlier *Usage) Usage {
+	if earlier == nil || earlier.Input > u.Input || earlier.Output > u.Output {
+		return u
+	}
+	return Usage{
+		Cached: u.Cached - earlier.Cached, Input: u.Input - earlier.Input, Money: u.Money - earlier.Money,
+		Output: u.Output - earlier.Output, Reasoning: u.Reasoning - earlier.Reasoning, Turns: u.Turns - earlier.Turns,
+	}
+}
+
 // JSON is u as a file.
 func (u Usage) JSON() []byte {
 	data, _ := json.MarshalIndent(u.Sane(), "", "  ") // numbers that are no NaN can always be written

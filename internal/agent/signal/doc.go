@@ -7,8 +7,6 @@
 //     end of a turn the answer can be the next instruction.
 //   - Render shows a headless program's stream and emits the signal of its end, with usage.
 //   - Read returns the lines behind an offset; Status.Apply folds them.
-//   - Spent adds up what a launch has used, by what each program means with its figures. Nothing
-//     else adds up the usage of signals.
 //
 // Promises: the answer of a hook is valid even when Record fails, because a broken answer
 // would stop the program. A line is appended whole. Texts are cut to 500 bytes. Nothing here
