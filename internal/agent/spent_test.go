@@ -231,6 +231,9 @@ func TestOnlyATranscriptOfTheProgramIsRead(t *testing.T) {
 	if err := os.Symlink(outside, link); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Symlink(root, filepath.Join(root, "config", "up")); err != nil {
+		t.Fatal(err)
+	}
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +241,7 @@ func TestOnlyATranscriptOfTheProgramIsRead(t *testing.T) {
 		where string
 		read  bool
 	}{
-		{inside, true}, {outside, false}, {filepath.Join(root, "config") + "/../outside.jsonl", false}, {link, false}, {fifo, false},
+		{inside, true}, {outside, false}, {filepath.Join(root, "config") + "/../outside.jsonl", false}, {link, false}, {filepath.Join(root, "config", "up", "outside.jsonl"), false}, {fifo, false},
 		{"inside.jsonl", false}, {"", false}, {filepath.Join(root, "config"), false}, {filepath.Join(root, "config", "none.jsonl"), false},
 	} {
 		got, err := agent.Spent(transcribed(t, root, i+1, since, c.where))
