@@ -17,7 +17,7 @@ import (
 const (
 	// maxTranscripts is of how many sessions of a program a launch's transcripts are read.
 	maxTranscripts = 20
-	// maxTranscript is how many bytes are read of a transcript.
+	// maxTranscript is how many bytes are read of all of them.
 	maxTranscript = 256 << 20
 	// maxTranscriptLine is the longest line that is parsed; those with figures are short but for
 	// the answer of a model beside them.
@@ -77,6 +77,7 @@ func (t *told) readTranscripts(dir string) {
 		return
 	}
 	defer root.Close()
+	left := int64(maxTranscript)
 	for _, path := range t.transcripts {
 		name, err := filepath.Rel(l.ConfigDir, path)
 		if err != nil || !filepath.IsLocal(name) {
@@ -87,7 +88,9 @@ func (t *told) readTranscripts(dir string) {
 			continue
 		}
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			t.readTranscript(io.LimitReader(f, maxTranscript), l.PreparedAt)
+			part := &io.LimitedReader{R: f, N: left}
+			t.readTranscript(part, l.PreparedAt)
+			left = part.N
 		}
 		f.Close()
 	}
