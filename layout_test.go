@@ -38,7 +38,7 @@ var table = []row{
 	{13, "cmd/internal/daemon", "internal/footprint bot bot/account bot/admission bot/claim bot/config bot/host bot/intake bot/metrics bot/report bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/sight ghsync/transport" +
 		" internal/agent/cooldown internal/document internal/durable internal/redact orchestrator/session workflows"}, // wires the bot with what the commands find; says what is missing as doctor does
 	{14, "cmd/internal/job", "bot/account bot/claim bot/config bot/ear bot/host bot/orphan bot/project bot/report bot/request bot/tenure cmd/internal/console cmd/internal/daemon cmd/internal/doctor cmd/internal/exit cmd/internal/show cmd/internal/site" +
-		" ghsync ghsync/dispatch ghsync/markdown internal/agent/signal internal/durable internal/sanitize orchestrator orchestrator/engine orchestrator/session orchestrator/story orchestrator/watch workflows"}, // a job is the bot of one issue: it adds what the runner gives and hears; doctor is told the same; its sweep starts a job for what a job takes
+		" ghsync ghsync/dispatch ghsync/markdown internal/durable internal/sanitize orchestrator orchestrator/engine orchestrator/session orchestrator/story orchestrator/watch workflows"}, // a job is the bot of one issue: it adds what the runner gives and hears; doctor is told the same; its sweep starts a job for what a job takes
 	{9, "bot/metrics", "bot/intake bot/report"},                  // values become metrics: it knows no bot
 	{8, "bot/report", "bot/account bot/intake ghsync/transport"}, // values alone, between the bot and those who ask
 	{11, "bot", "bot/inbox bot/account bot/bell bot/checkpoint bot/claim bot/config bot/due bot/ear bot/follow bot/gate bot/host bot/intake bot/journal bot/orphan bot/project bot/queue bot/recall bot/refusal bot/report bot/request bot/tenure bot/ticket bot/upkeep ghsync ghsync/markdown ghsync/mirror ghsync/mirror/comment" +
@@ -55,7 +55,7 @@ var table = []row{
 		" internal/agent internal/durable internal/gitrepo internal/gitrepo/clone"}, // says of logins what doctor finds; writes a workflow only where there is none
 	{12, "cmd/internal/providers", "bot/host cmd/internal/exit cmd/internal/show cmd/internal/site internal/agent internal/document"},                                                                                                                                                                                                                                                                      // what people ask of the CLIs, out of the package of the commands
 	{12, "cmd/internal/mail", "cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site internal/document orchestrator orchestrator/folder orchestrator/session orchestrator/watch workflows/message"},                                                                                                                                                                          // reads messages wherever they lie, and writes nothing
-	{14, "cmd/internal/team", "bot/project bot/request cmd/internal/console cmd/internal/exit cmd/internal/hostlog cmd/internal/site ghsync internal/document internal/sanitize orchestrator/session workflows/agents bot/host bot/roster cmd/internal/hosting cmd/internal/monitor/paint cmd/internal/steer internal/agent/signal internal/durable orchestrator orchestrator/command orchestrator/story"}, // the file with questions of its own, and its runs, which are steered as any session
+	{14, "cmd/internal/team", "bot/project bot/request cmd/internal/console cmd/internal/exit cmd/internal/hostlog cmd/internal/site ghsync internal/document internal/sanitize orchestrator/session workflows/agents bot/host bot/roster cmd/internal/hosting cmd/internal/monitor/paint cmd/internal/steer internal/durable orchestrator orchestrator/command orchestrator/story"}, // the file with questions of its own, and its runs, which are steered as any session
 	{12, "cmd/internal/hosting", "bot/bundle bot/checkpoint bot/claim bot/ear bot/host bot/journal bot/project bot/request bot/tenure ghsync cmd/internal/console cmd/internal/exit cmd/internal/hostlog" +
 		" cmd/internal/monitor/paint cmd/internal/show cmd/internal/site internal/shield orchestrator orchestrator/session orchestrator/session/register" +
 		" orchestrator/story tmux"}, // says how a session ended when its host has; claims the issue, hears its comments
@@ -95,7 +95,7 @@ var table = []row{
 		" orchestrator/session orchestrator/session/register orchestrator/watch orchestrator workflows workflows/prompt internal/agent internal/agent/process internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/redact bot/roster workflows/agents workflows/message" +
 		" internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
 	{8, "bot/crew", "bot/transcript bot/project bot/place bot/config tmux orchestrator/duty orchestrator/engine orchestrator/post orchestrator/session orchestrator/story orchestrator/toolset orchestrator" +
-		" workflows workflows/agents workflows/artifact workflows/prompt internal/agent internal/agent/cooldown internal/agent/process internal/agent/signal internal/command internal/crash internal/redact"}, // no git: what it needs of the work it declares
+		" workflows workflows/agents workflows/artifact workflows/prompt internal/agent internal/agent/cooldown internal/agent/process internal/agent/signal internal/command internal/crash internal/redact internal/usage"}, // no git: what it needs of the work it declares
 	{8, "bot/work", "bot/checkpoint bot/guarded bot/lineage bot/material bot/project bot/spares bot/place bot/config ghsync ghsync/pulltext ghsync/transport ghsync/markdown orchestrator/decide orchestrator/duty orchestrator/engine orchestrator/session orchestrator/session/register" +
 		" orchestrator workflows workflows/agents workflows/artifact internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/outgate internal/crash internal/redact"}, // no panes, no programs of agents
 	{8, "bot/roster", "bot/project internal/document internal/durable internal/gitrepo internal/gitrepo/clone internal/gitrepo/workspace orchestrator/duty orchestrator/session orchestrator/session/register orchestrator/team orchestrator workflows/agents workflows/message"}, // what only a run of an agents file has: the host, which runs every session, calls it
@@ -126,7 +126,7 @@ var table = []row{
 	{6, "ghsync", "ghsync/joblog ghsync/transport ghsync/markdown internal/redact internal/sanitize internal/crash"},
 	{6, "orchestrator/session/register", "orchestrator/session orchestrator internal/agent/process internal/durable"}, // of all projects of a machine, while a session knows itself alone; a process that was killed reserves nothing
 	{5, "orchestrator/session", "orchestrator/decide orchestrator/duty orchestrator/invariant orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact internal/durable internal/crash"},
-	{5, "orchestrator/story", "orchestrator workflows/agents"},                     // one place says why, what is owed and what is next; status, monitor and mirror read it
+	{5, "orchestrator/story", "internal/usage orchestrator workflows/agents"},      // one place says why, what is owed and what is next; status, monitor and mirror read it
 	{3, "orchestrator/decide/fault", "orchestrator"},                               // apart from the reducer: records compared with records, no state
 	{3, "orchestrator/decide/ending", "orchestrator"},                              // as fault: reports in words
 	{3, "orchestrator/postbox", "internal/durable orchestrator workflows/message"}, // files alone: the writer is a tool, the reader the engine
@@ -137,9 +137,10 @@ var table = []row{
 	{4, "orchestrator/folder", "orchestrator orchestrator/post orchestrator/postbox workflows/message"},         // files alone, with what the state says of them: a directory outside of every session has them, too
 	{3, "orchestrator/move", "orchestrator"},                                                                    // where things are, apart from what is done next
 	{3, "orchestrator/duty", "orchestrator/toolset orchestrator workflows workflows/artifact workflows/agents"}, // below the reducer: tools and host judge by the same names and rules
-	{2, "orchestrator", "orchestrator/seal workflows workflows/artifact internal/lenient workflows/agents workflows/message"},
+	{2, "orchestrator", "orchestrator/seal workflows workflows/artifact internal/lenient internal/usage workflows/agents workflows/message"},
 	{3, "orchestrator/team", "orchestrator workflows workflows/agents"}, // apart from the reducer, whose sizes may only fall: what becomes of an agent of an agents file is one table
 	{0, "internal/lenient", ""},
+	{0, "internal/usage", ""},    // figures and words: it knows no program that tells them
 	{0, "orchestrator/seal", ""}, // of bytes, whatever they say
 	{3, "bot/config", "workflows workflows/message internal/agent internal/document"},
 	{2, "orchestrator/toolset", "workflows workflows/artifact workflows/message"},                                // below duty, which judges calls by the table; a row knows definitions and no state
@@ -154,9 +155,9 @@ var table = []row{
 	{-1, "workflows/message", "internal/document"},                                                 // beside agents: a message is read alike in a session and in a directory of files alone
 	{-1, "workflows/agents", "internal/document"},                                                  // below the definitions: one of kind agents carries a team
 	{3, "internal/agent/agentexec", "internal/agent internal/agent/process internal/agent/signal"}, // apart: its process outlives the host, and nothing else of it is needed there
-	{2, "internal/agent", "internal/agent/process internal/agent/settings internal/agent/signal internal/document internal/durable internal/shield internal/command"},
+	{2, "internal/agent", "internal/agent/process internal/agent/settings internal/agent/signal internal/document internal/durable internal/shield internal/command internal/usage"},
 	{1, "internal/agent/settings", "internal/durable"}, // the documents of the programs, in their forms
-	{1, "internal/agent/signal", "internal/durable"},   // what programs say of themselves, and one file
+	{1, "internal/agent/signal", "internal/durable internal/usage"}, // what programs say of themselves, and one file
 	{1, "internal/agent/cooldown", "internal/durable"}, // files and times alone: it knows no provider
 	{1, "internal/agent/process", "internal/shield"},   // finds launches by what their processes carry, and knows no file of theirs
 	{2, "internal/gitrepo/clone", "internal/gitrepo internal/gitrepo/git internal/crash"},

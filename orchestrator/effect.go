@@ -1,5 +1,7 @@
 package orchestrator
 
+import "github.com/agentmux/agentmux/internal/usage"
+
 // Types of effects. Each has "ensure" semantics: carried out twice it leaves
 // the world as carried out once.
 const (
@@ -143,8 +145,9 @@ type Result struct {
 	Mode     string `json:"mode,omitempty"`
 
 	// stop_agent
-	ExitCode *int   `json:"exit_code,omitempty"`
-	Signal   string `json:"signal,omitempty"`
+	ExitCode *int         `json:"exit_code,omitempty"`
+	Signal   string       `json:"signal,omitempty"`
+	Usage    *usage.Usage `json:"usage,omitempty"` // nil: not known
 
 	// materialise, write_file
 	SHA256 string `json:"sha256,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/internal/lenient"
+	"github.com/agentmux/agentmux/internal/usage"
 	"github.com/agentmux/agentmux/workflows/artifact"
 	"github.com/agentmux/agentmux/workflows/message"
 )
@@ -198,6 +199,7 @@ type AgentReport struct {
 	Condition   string       `json:"condition"`
 	ExitCode    *int         `json:"exit_code,omitempty"`
 	Signal      string       `json:"signal,omitempty"`
+	Usage       *usage.Usage `json:"usage,omitempty"` // of a launch that has ended; nil: not known
 	Silence     Duration     `json:"silence,omitempty"`
 	TurnEnded   string       `json:"turn_ended,omitempty"` // evidence of the turn end, empty while working
 	Dialog      string       `json:"dialog,omitempty"`     // an unknown dialog on the screen

@@ -67,12 +67,9 @@ func (l Launch) Parts() (p LaunchParts, ok bool) {
 	if len(parts) != 3 && len(parts) != 4 {
 		return LaunchParts{}, false
 	}
-	visit, err := strconv.Atoi(parts[0])
-	if err != nil {
-		return LaunchParts{}, false
-	}
+	visit, wrong := strconv.Atoi(parts[0])
 	attempt, err := strconv.Atoi(parts[len(parts)-1])
-	if err != nil {
+	if wrong != nil || err != nil {
 		return LaunchParts{}, false
 	}
 	p = LaunchParts{Visit: visit, Role: parts[1], Attempt: attempt}

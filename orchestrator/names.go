@@ -12,6 +12,12 @@ const FixTask = "fix"
 // CoordinatorPerson is the address of the person in messages.
 const CoordinatorPerson = "core/core"
 
+// Actors of a CanceledRecord that are not a person.
+const (
+	ActorSignal = "signal" // the host was told to end
+	ActorClaim  = "claim"  // another host holds the claim
+)
+
 // PublicID is what a session is known by on the server: its name, and what tells it from
 // another one of that name in another clone. A session of an older version was given a shorter
 // identity afterwards, when it was known by its name already.

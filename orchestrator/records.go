@@ -1,5 +1,7 @@
 package orchestrator
 
+import "github.com/agentmux/agentmux/internal/usage"
+
 // The data of each type of record. The fields of a struct are sorted by their JSON names, as
 // earlier versions wrote the keys: a line must not change when it is written again. A field
 // with omitempty is in some records only; it is a pointer if its empty value is written, too.
@@ -72,14 +74,15 @@ type AgentStartedRecord struct {
 	Task         string `json:"task"`
 }
 
-// AgentExitedRecord tells how a launch ended; ExitCode is nil if it is not known.
+// AgentExitedRecord tells how a launch ended; ExitCode and Usage are nil if they are not known.
 type AgentExitedRecord struct {
-	ExitCode *int   `json:"exit_code"`
-	Expected bool   `json:"expected"`
-	Launch   Launch `json:"launch"`
-	Role     string `json:"role"`
-	Signal   string `json:"signal"`
-	Task     string `json:"task"`
+	ExitCode *int         `json:"exit_code"`
+	Expected bool         `json:"expected"`
+	Launch   Launch       `json:"launch"`
+	Role     string       `json:"role"`
+	Signal   string       `json:"signal"`
+	Task     string       `json:"task"`
+	Usage    *usage.Usage `json:"usage,omitempty"`
 }
 
 // AgentFailedRecord gives an agent up.
@@ -485,12 +488,6 @@ type FailedRecord struct {
 type ClaimLostRecord struct {
 	Host string `json:"host"`
 }
-
-// Actors of a CanceledRecord that are not a person.
-const (
-	ActorSignal = "signal" // the host was told to end
-	ActorClaim  = "claim"  // another host holds the claim
-)
 
 // CanceledRecord ends the session as canceled.
 type CanceledRecord struct {

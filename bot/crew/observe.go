@@ -72,6 +72,9 @@ func (r *Crew) Observe(ctx context.Context, s *orchestrator.State) (engine.Look,
 			o.within(lookPause)
 			continue
 		}
+		if report.Condition != orchestrator.AgentLive {
+			report.Usage = r.noteUsage(report.Launch)
+		}
 		reports = append(reports, *report)
 	}
 	return engine.Look{Reports: reports, Next: o.next}, nil

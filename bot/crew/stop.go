@@ -2,7 +2,6 @@ package crew
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +13,7 @@ import (
 	"github.com/agentmux/agentmux/internal/agent/process"
 	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/internal/crash"
+	"github.com/agentmux/agentmux/internal/usage"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
@@ -36,24 +36,20 @@ func (r *Crew) StopAgent(ctx context.Context, e orchestrator.Effect, _ *orchestr
 	if err := r.endLaunch(ctx, orchestrator.KeyOf(a.Role, a.Task), a.Launch); err != nil {
 		return orchestrator.Result{}, err
 	}
-	r.noteUsage(a.Launch)
 	exit, _, err := agent.ReadExit(r.launchDir(a.Launch))
-	return orchestrator.Result{ExitCode: exit.Code, Signal: exit.Signal}, err
+	return orchestrator.Result{ExitCode: exit.Code, Signal: exit.Signal, Usage: r.noteUsage(a.Launch)}, err
 }
 
-// noteUsage writes the usage that the program reports, for people.
-func (r *Crew) noteUsage(launch orchestrator.Launch) {
-	usage := r.signals.status(r.launchDir(launch), launch).Usage
-	if usage == nil {
-		return
-	}
-	data, err := json.MarshalIndent(usage, "", "  ")
-	if err == nil {
-		err = r.sess.View(path.Join(session.LaunchesDir, string(launch), "usage.json"), append(data, '\n'))
+// noteUsage writes what the launch has used for people, and returns it; nil if its program tells nothing.
+func (r *Crew) noteUsage(launch orchestrator.Launch) *usage.Usage {
+	spent, err := agent.Spent(r.launchDir(launch))
+	if err == nil && spent != nil {
+		err = r.sess.View(path.Join(session.LaunchesDir, string(launch), "usage.json"), spent.JSON())
 	}
 	if err != nil {
 		r.Log.Warn("usage not noted", "session", r.sess.Name(), "launch", launch, "err", err)
 	}
+	return spent
 }
 
 // EndSubmitted ends a launch as StopAgent does one that has submitted. It leaves what the launch

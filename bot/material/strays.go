@@ -10,6 +10,30 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
+// Told reads what the records tell of the work for a task, or of the whole session if task is empty:
+// which files were changed out of scope, and notes for people of a line each.
+func (r *Files) Told(task string) (story.Strays, []string, error) {
+	records, _, err := r.sess.Events(0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read what was changed and used: %w", err)
+	}
+	var strays story.Strays
+	var used story.Usages
+	for _, e := range records {
+		strays.Fold(e)
+		used.Fold(e)
+	}
+	sum := used.Sum()
+	if task != "" {
+		sum = used.Of(task)
+	}
+	var notes []string
+	if line := sum.Line(); line != "" {
+		notes = []string{line}
+	}
+	return strays.By(task), notes, nil
+}
+
 // Strays reads which files subplans changed though the plan does not give them to them.
 func (r *Files) Strays() (story.Strays, error) {
 	records, _, err := r.sess.Events(0)

@@ -201,10 +201,9 @@ func (r *proposal) body(ctx context.Context, a orchestrator.Args, s *orchestrato
 		Template: markdown.Raw(r.pullTemplate(ctx, s)),
 	}
 	var err error
-	if b.Strays, err = r.Strays(); err != nil {
+	if b.Strays, b.Notes, err = r.Told(a.Task); err != nil {
 		return b, err
 	}
-	b.Strays = b.Strays.By(a.Task)
 	if b.NeedsLook, err = r.needsLook(ctx, a, s); err != nil {
 		return b, err
 	}

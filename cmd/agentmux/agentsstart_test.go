@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/team"
+	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
 const teamFile = `session: shop
@@ -92,12 +93,6 @@ func TestAgentsStart(t *testing.T) {
 	if got, err := os.Readlink(filepath.Join(r.clone, ".dmux", "signals")); err != nil || got != filepath.Join(r.session().Dir, "signals") {
 		t.Errorf(".dmux/signals leads to %q, %v", got, err)
 	}
-	told := `{"at":"2026-01-15T10:00:00Z","event":"result","kind":"result","usage":{"input_tokens":1000,"cache_read_tokens":200,"output_tokens":34,"usd":0.05}}` + "\n"
-	launches, err := filepath.Glob(filepath.Join(r.session().Dir, "launches", "*words*"))
-	if err != nil || len(launches) != 1 {
-		t.Fatalf("launches of words: %v, %v", launches, err)
-	}
-	r.write(filepath.Join(launches[0], "events.jsonl"), told)
 	var status team.StatusJSON
 	if err := json.Unmarshal([]byte(r.expect(exit.Done, "agents", "status", "--json").out), &status); err != nil || len(status.Agents) != 2 {
 		t.Fatalf("status %+v, %v", status, err)
@@ -105,10 +100,10 @@ func TestAgentsStart(t *testing.T) {
 	if m := status.Agents[0]; m.Name != "words" || m.Status != "done" || m.Exit == nil || *m.Exit != 0 || m.Commit != words || m.Branch != "feature/words" || m.Started.IsZero() || m.Ended.IsZero() {
 		t.Errorf("status of words %+v", m)
 	}
-	if u := status.Agents[0].Usage; u == nil || *u != (team.Usage{Input: 1200, Output: 34, USD: 0.05}) || status.Agents[1].Usage != nil {
-		t.Errorf("usage %v, %v", u, status.Agents[1].Usage)
+	if u := status.Agents[0].Usage; u == nil || *u != (story.Spent{Launches: 1, Unknown: 1}) {
+		t.Errorf("usage %+v", u)
 	}
-	if out := r.expect(exit.Done, "agents", "status").out; !strings.Contains(out, "1200 in, 34 out, $0.05") || !strings.Contains(out, "feature/greeting") {
+	if out := r.expect(exit.Done, "agents", "status").out; !strings.Contains(out, "not known") || !strings.Contains(out, "feature/greeting") {
 		t.Errorf("status: %s", out)
 	}
 	r.expect(exit.Done, "agents", "changelog")

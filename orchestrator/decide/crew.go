@@ -241,7 +241,7 @@ func (c *crew) stopped(e orchestrator.Effect, res orchestrator.Result) {
 		return
 	}
 	c.event(orchestrator.AgentExitedRecord{
-		Role: e.Args.Role, Task: e.Args.Task, Launch: e.Args.Launch, Signal: res.Signal, Expected: true, ExitCode: res.ExitCode,
+		Role: e.Args.Role, Task: e.Args.Task, Launch: e.Args.Launch, Signal: res.Signal, Expected: true, ExitCode: res.ExitCode, Usage: res.Usage,
 	})
 }
 

@@ -110,7 +110,7 @@ func (r *reducer) agentGone(rep *orchestrator.AgentReport) {
 		a := r.s.Agents[rep.Key]
 		a.LastExit = orchestrator.Optional(exit)
 		r.s.Agents[rep.Key] = a
-		r.event(orchestrator.AgentExitedRecord{Role: role, Task: task, Launch: rep.Launch, Signal: rep.Signal, ExitCode: rep.ExitCode})
+		r.event(orchestrator.AgentExitedRecord{Role: role, Task: task, Launch: rep.Launch, Signal: rep.Signal, ExitCode: rep.ExitCode, Usage: rep.Usage})
 	}
 	if r.s.Paused {
 		return

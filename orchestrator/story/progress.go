@@ -29,6 +29,7 @@ type Progress struct {
 	Agents    Agents
 	Phases    Phases
 	Moved     Move
+	Usages    Usages
 }
 
 // Fold takes in one record. A record of an unknown type changes nothing but Seq.
@@ -47,6 +48,7 @@ func (p *Progress) Fold(e orchestrator.Event) {
 	p.Agents.Fold(e)
 	p.Phases.Fold(e)
 	p.Moved.fold(e)
+	p.Usages.Fold(e)
 	p.course(e)
 	p.wishes(e)
 }

@@ -47,6 +47,7 @@ type Story struct {
 	Withheld orchestrator.Withheld `json:"withheld,omitempty"` // why the branch was not pushed
 	Unsaved  string                `json:"unsaved,omitempty"`  // what another machine would lose, in words
 	Moved    string                `json:"moved,omitempty"`    // from which machine it came, in words
+	Usage    *Sum                  `json:"usage,omitempty"`    // of the launches that have ended; nil: none has
 }
 
 // Tell makes the story of a session from its state and its committed records.
@@ -56,6 +57,9 @@ func Tell(s *orchestrator.State, records []orchestrator.Event, f Facts) Story {
 		t.fold(e)
 	}
 	st := t.story(s)
+	if sum := t.Usages.Sum(); sum.Launches > 0 {
+		st.Usage = &sum
+	}
 	switch {
 	case !s.Ended():
 		st.Sentence, st.Advice, st.Actor, st.Ended = "", "", "", time.Time{}

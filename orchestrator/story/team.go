@@ -43,10 +43,10 @@ type Member struct {
 	PRNumber    int
 	PullRequest string // address
 
-	Told     Agent                 // of its newest launch
-	Launches []orchestrator.Launch // oldest first
-	Ended    time.Time             // when it got the marker that it has
-	Reason   string                // of its failure
+	Told   Agent     // of its newest launch
+	Used   Spent     // by its launches that have ended
+	Ended  time.Time // when it got the marker that it has
+	Reason string    // of its failure
 }
 
 // Marked reports whether it has a marker.
@@ -126,7 +126,7 @@ func Members(s *orchestrator.State, team *agents.Team, records []orchestrator.Ev
 	members := make([]Member, 0, len(team.Agents))
 	for i := range team.Agents {
 		m := MemberOf(s, &team.Agents[i], running)
-		m.Told, m.Launches, m.Ended = told.agents[m.Key], told.launches[m.Name], told.marked[m.Name]
+		m.Told, m.Used, m.Ended = told.agents[m.Key], told.usages.Of(m.Name).Spent, told.marked[m.Name]
 		if m.Standing == Failed {
 			m.Reason = told.reasons[m.Name]
 		}
@@ -137,20 +137,20 @@ func Members(s *orchestrator.State, team *agents.Team, records []orchestrator.Ev
 
 // memberRecords is what the records tell of the agents, by their names.
 type memberRecords struct {
-	agents   Agents
-	launches map[string][]orchestrator.Launch
-	marked   map[string]time.Time // when they got the markers that they have
-	reasons  map[string]string    // why those failed that did
+	agents  Agents
+	usages  Usages
+	marked  map[string]time.Time // when they got the markers that they have
+	reasons map[string]string    // why those failed that did
 }
 
 func (t *memberRecords) fold(s *orchestrator.State, e orchestrator.Event) {
-	if t.launches == nil {
-		t.launches, t.marked, t.reasons = map[string][]orchestrator.Launch{}, map[string]time.Time{}, map[string]string{}
+	if t.marked == nil {
+		t.marked, t.reasons = map[string]time.Time{}, map[string]string{}
 	}
 	t.agents.Fold(e)
+	t.usages.Fold(e)
 	switch d := e.Data.(type) {
 	case orchestrator.AgentStartedRecord:
-		t.launches[d.Task] = append(t.launches[d.Task], d.Launch)
 		delete(t.reasons, d.Task)
 	case orchestrator.AgentFailedRecord:
 		t.reasons[d.Task] = d.Tail

@@ -54,7 +54,7 @@ func TestMembersStandWhereStateAndRecordsSay(t *testing.T) {
 	members := story.Members(s, team, records, true)
 	done, failed, works, again := members[0], members[1], members[2], members[7]
 	later := noon.Add(time.Minute)
-	if done.Branch != "b/done-2" || done.PRNumber != 3 || done.Spent(later) != 9*time.Second || len(done.Launches) != 1 || !done.Marked() {
+	if done.Branch != "b/done-2" || done.PRNumber != 3 || done.Spent(later) != 9*time.Second || !done.Marked() {
 		t.Errorf("done: %+v", done)
 	}
 	if failed.Reason != "tests are red" || failed.Exit != 7 || failed.Spent(later) != 0 {

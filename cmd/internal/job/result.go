@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -16,10 +14,10 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
 // Outcomes of a job besides those of sessions.
@@ -56,7 +54,7 @@ type Result struct {
 	Verdicts  []Verdict  `json:"verdicts,omitempty"`
 	Questions []Question `json:"questions,omitempty"` // that are open
 	Held      []string   `json:"held,omitempty"`      // paths that a person has to look at
-	Usage     []Usage    `json:"usage,omitempty"`     // by role, where the programs say it
+	Usage     *story.Sum `json:"usage,omitempty"`     // of all launches of the session, on whichever machine; nil: none has ended
 	// Checkpoint says what another machine would find of the session, in words; empty if it has its result.
 	Checkpoint string `json:"checkpoint,omitempty"`
 	Sentence   string `json:"sentence,omitempty"`
@@ -76,14 +74,6 @@ type Verdict struct {
 	Role     string `json:"role"`
 	Verdict  string `json:"verdict"`
 	Findings int    `json:"findings"`
-}
-
-// Usage is what the launches of a role have used, as their programs count it.
-type Usage struct {
-	Role   string  `json:"role"`
-	Input  int64   `json:"input_tokens"` // what came from a cache included
-	Output int64   `json:"output_tokens"`
-	USD    float64 `json:"usd,omitempty"`
 }
 
 // Question is one that has no answer yet.
@@ -106,11 +96,10 @@ func (r *Result) ofSession(ctx context.Context, dir string) error {
 	st := show.Tell(ctx, e)
 	r.Session, r.Workflow, r.Branch = orchestrator.PublicID(s.SessionID, s.Identity), s.Workflow, s.FeatureBranch
 	r.Outcome, r.Reason, r.Sentence = string(s.Outcome), string(s.OutcomeReason), st.Sentence
-	if r.Moved = st.Moved; r.Outcome == "" {
+	if r.Moved, r.Usage = st.Moved, st.Usage; r.Outcome == "" {
 		r.Outcome = OutcomeLost
 	}
 	r.Next = next(s)
-	r.Usage = usage(sess.Path(session.LaunchesDir))
 	r.Checkpoint = checkpointed(sess, s)
 	c := s.Completion
 	r.PRNumber, r.PRURL, r.Draft, r.HeadSHA, r.Held = c.PRNumber, c.PRURL, c.Draft, c.Commit, c.Held
@@ -174,39 +163,6 @@ func checkpointed(sess *session.Session, s *orchestrator.State) string {
 		}
 	}
 	return "none: what is in no branch is lost with the runner"
-}
-
-// usage adds up what the programs of the launches below a directory say that they have used, by role.
-func usage(launches string) (list []Usage) {
-	found, _ := os.ReadDir(launches) // none: no agent was launched
-	roles := map[string]Usage{}
-	for _, d := range found {
-		parts, ok := orchestrator.Launch(d.Name()).Parts()
-		if !ok {
-			continue
-		}
-		u := roles[parts.Role]
-		for offset := int64(0); ; {
-			signals, to, err := signal.Read(filepath.Join(launches, d.Name()), offset)
-			if err != nil || to == offset {
-				break
-			}
-			offset = to
-			for _, s := range signals {
-				if s.Usage != nil {
-					u.Input += s.Usage.Input + s.Usage.CacheRead + s.Usage.CacheWrite
-					u.Output, u.USD = u.Output+s.Usage.Output, u.USD+s.Usage.USD
-				}
-			}
-		}
-		u.Role, roles[parts.Role] = parts.Role, u
-	}
-	for _, role := range slices.Sorted(maps.Keys(roles)) {
-		if u := roles[role]; u.Input+u.Output > 0 {
-			list = append(list, u)
-		}
-	}
-	return list
 }
 
 func (r *Result) verdicts(s *orchestrator.State) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync/markdown"
+	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
 // maxSummary is below what a runner takes for a step, 1 MiB.
@@ -73,14 +74,7 @@ func Summary(r Result, server string) string {
 		v := r.Verdicts[i]
 		return fmt.Sprintf("| %s | %s | %d |\n", cell(v.Role), cell(v.Verdict), v.Findings)
 	})
-	table(&b, "| Role | Tokens in | Tokens out | USD |\n|---|---|---|---|\n", len(r.Usage), func(i int) string {
-		u := r.Usage[i]
-		usd := ""
-		if u.USD > 0 {
-			usd = strconv.FormatFloat(u.USD, 'f', 2, 64)
-		}
-		return fmt.Sprintf("| %s | %d | %d | %s |\n", cell(u.Role), u.Input, u.Output, usd)
-	})
+	usageTable(&b, r.Usage)
 	if r.Next != "" {
 		fmt.Fprintf(&b, "\nNext: %s\n", span(r.Next))
 	}
@@ -111,6 +105,30 @@ func table(b *strings.Builder, head string, n int, row func(int) string) {
 		}
 		b.WriteString(row(i))
 	}
+}
+
+// usageTable says what the launches used, by role and in all. A role whose programs told nothing has no
+// figures: that is not to say that it used nothing.
+func usageTable(b *strings.Builder, sum *story.Sum) {
+	if sum == nil {
+		return
+	}
+	row := func(name string, s story.Spent) string {
+		figures := " | | "
+		if s.Known() {
+			figures = fmt.Sprintf("%d | %d | ", s.Input, s.Output)
+			if s.Money > 0 {
+				figures += strconv.FormatFloat(s.Money, 'f', 2, 64)
+			}
+		}
+		return fmt.Sprintf("| %s | %s | %d | %d |\n", name, figures, s.Launches, s.Unknown)
+	}
+	table(b, "| Role | Tokens in | Tokens out | USD | Launches | not known |\n|---|---|---|---|---|---|\n", len(sum.Roles)+1, func(i int) string {
+		if i == len(sum.Roles) {
+			return row("all", sum.Spent)
+		}
+		return row(cell(sum.Roles[i].Role), sum.Roles[i].Spent)
+	})
 }
 
 // span is a text of others in one line of code.

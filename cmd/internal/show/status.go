@@ -91,6 +91,7 @@ func PrintStatus(ctx context.Context, a *site.Finder, at *site.Site, w io.Writer
 		p.Row("moved", paint.Plain, "%s", strings.TrimPrefix(st.Moved, "moved "))
 	}
 	printWork(p, e, st)
+	printUsage(p, st.Usage)
 	printGate(ctx, a, p, e, st)
 	for _, debt := range st.Owed {
 		p.Row("owed", paint.Ask, "%s", debt.Text)
@@ -194,6 +195,19 @@ func printWork(p *console.Page, e session.Entry, st story.Story) {
 		p.Row("question", paint.Ask, "%s from %s: %s", q.ID, orchestrator.KeyOf(q.Role, q.Task), q.Text)
 		for i, option := range q.Options {
 			p.Row("", paint.Plain, "%d) %s", i+1, option)
+		}
+	}
+}
+
+// printUsage says what the launches that have ended used, in all and by role.
+func printUsage(p *console.Page, sum *story.Sum) {
+	if sum == nil {
+		return
+	}
+	p.Row("usage", paint.Plain, "%s", sum)
+	for _, r := range sum.Roles {
+		if len(sum.Roles) > 1 && sum.Known() {
+			p.Row("", paint.Plain, "%s: %s", r.Role, r)
 		}
 	}
 }

@@ -2,16 +2,12 @@ package team
 
 import (
 	"context"
-	"fmt"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/cmd/internal/site"
-	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/story"
@@ -74,58 +70,8 @@ type AgentJSON struct {
 	Workspace   string    `json:"workspace,omitempty"`
 	Commit      string    `json:"commit,omitempty"`
 	PullRequest string    `json:"pr_url,omitempty"`
-	Usage       *Usage    `json:"usage,omitempty"` // nil: its program told none
-}
 
-// Usage is what the program of an agent says it used, in all its launches.
-type Usage struct {
-	Input  int64   `json:"input_tokens"` // with those that came from its cache
-	Output int64   `json:"output_tokens"`
-	USD    float64 `json:"usd,omitempty"`
-}
-
-// String is the usage in few words.
-func (u *Usage) String() string {
-	if u == nil {
-		return ""
-	}
-	text := thousands(u.Input) + " in, " + thousands(u.Output) + " out"
-	if u.USD > 0 {
-		text += fmt.Sprintf(", $%.2f", u.USD)
-	}
-	return text
-}
-
-func thousands(n int64) string {
-	if n < 10_000 {
-		return strconv.FormatInt(n, 10)
-	}
-	return strconv.FormatInt((n+500)/1000, 10) + "k"
-}
-
-// usageOf adds up what the launches of an agent tell; nil if none tells anything.
-func usageOf(dir string, launches []orchestrator.Launch) *Usage {
-	var sum Usage
-	for _, l := range launches {
-		var status signal.Status
-		for offset := int64(0); ; {
-			told, next, err := signal.Read(filepath.Join(dir, session.LaunchesDir, string(l)), offset)
-			for _, s := range told {
-				status = status.Apply(s)
-			}
-			if err != nil || next <= offset {
-				break
-			}
-			offset = next
-		}
-		if u := status.Usage; u != nil {
-			sum.Input, sum.Output, sum.USD = sum.Input+u.Input+u.CacheRead+u.CacheWrite, sum.Output+u.Output, sum.USD+u.USD
-		}
-	}
-	if sum == (Usage{}) {
-		return nil
-	}
-	return &sum
+	Usage *story.Spent `json:"usage,omitempty"` // by its launches that have ended; nil: none has
 }
 
 // Status shows how far the agents of a run are, while it runs and afterwards.
@@ -151,7 +97,7 @@ func (out StatusJSON) print(a *site.Finder) {
 			age = (time.Duration(m.Seconds) * time.Second).String()
 		}
 		row := []console.Cell{console.PlainCell(m.Name), console.PlainCell(dash(m.Branch)), console.PlainCell(m.Role), console.NewCell(m.Status, m.ink())}
-		rows = append(rows, append(row, console.PlainCell(dash(age)), console.PlainCell(dash(m.Usage.String())), console.PlainCell(dash(m.PullRequest))))
+		rows = append(rows, append(row, console.PlainCell(dash(age)), console.PlainCell(dash(m.used())), console.PlainCell(dash(m.PullRequest))))
 	}
 	a.Page(a.Out).Table([]string{"AGENT", "BRANCH", "ROLE", "STATUS", "AGE", "USAGE", "PULL REQUEST"}, rows)
 	if out.Cause != "" {
@@ -182,6 +128,14 @@ func (m AgentJSON) ink() paint.Ink {
 	return inks[word]
 }
 
+// used is the usage in few words.
+func (m AgentJSON) used() string {
+	if m.Usage == nil {
+		return ""
+	}
+	return m.Usage.String()
+}
+
 func dash(text string) string {
 	if text == "" {
 		return "—"
@@ -199,10 +153,13 @@ func (r run) status(shown func(string) string, now time.Time) StatusJSON {
 		one := AgentJSON{
 			Name: m.Name, Role: m.Role, Branch: m.Branch, Status: m.Word(), BlockedBy: m.BlockedBy, DependsOn: append([]string{}, m.DependsOn...),
 			Provider: m.Told.Provider, Doing: shown(m.Told.Doing), Started: m.Told.Started, Ended: m.Ended, Seconds: int(m.Spent(now).Seconds()),
-			Reason: shown(m.Reason), Commit: m.Commit, PullRequest: m.PullRequest, Usage: usageOf(r.Dir, m.Launches),
+			Reason: shown(m.Reason), Commit: m.Commit, PullRequest: m.PullRequest,
 		}
 		if named := r.team.Agents[i].Branch; m.Branch != named {
 			one.Instead = named
+		}
+		if m.Used.Launches > 0 {
+			one.Usage = &m.Used
 		}
 		if m.Marked() {
 			one.Exit = &m.Exit

@@ -24,7 +24,8 @@ func (v *View) result() string {
 	parts = append(parts, v.tally()...)
 	lines := append([]string{strings.Join(parts, ", ")}, v.moved()...)
 	lines = append(lines, v.answers()...)
-	line := strings.Join(append(lines, v.Strays.Lines(v.n.Name)...), "\n")
+	lines = append(lines, v.Strays.Lines(v.n.Name)...)
+	line := strings.Join(append(lines, v.used()...), "\n")
 	switch v.End.Outcome {
 	case orchestrator.OutcomeDone:
 		return line

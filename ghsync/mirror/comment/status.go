@@ -82,6 +82,14 @@ func (v *View) moved() (lines []string) {
 	return lines
 }
 
+// used says in a line how many tokens the agents used, if any of their programs tells.
+func (v *View) used() (lines []string) {
+	if line := v.Usages.Sum().Line(); line != "" {
+		lines = append(lines, v.n.Inline(markdown.Raw(line)))
+	}
+	return lines
+}
+
 // headline says in a few words what the session does, the most urgent first.
 func (v *View) headline() string {
 	switch v.End.Outcome {
@@ -224,6 +232,7 @@ func (v *View) details() string {
 	out = append(out, v.moved()...)
 	out = append(out, v.answers()...)
 	out = append(out, v.Strays.Lines(v.n.Name)...)
+	out = append(out, v.used()...)
 	if v.Edited != nil && v.Live() {
 		out = append(out, v.editedLine())
 	}

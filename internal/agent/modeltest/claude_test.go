@@ -322,8 +322,9 @@ func TestClaudeHeadlessWritesAndCallsATool(t *testing.T) {
 		t.Errorf("the stream is not shown:\n%s", screen)
 	}
 	st := s.status()
-	if st.Failure != "" || st.Usage == nil || st.Usage.Output == 0 || st.Session == "" || st.TurnEnds != 1 {
-		t.Errorf("status %+v, usage %+v", st, st.Usage)
+	spent, err := agent.Spent(s.spec.Dir)
+	if err != nil || st.Failure != "" || spent == nil || spent.Output == 0 || st.Session == "" || st.TurnEnds != 1 {
+		t.Errorf("status %+v, usage %+v, %v", st, spent, err)
 	}
 }
 

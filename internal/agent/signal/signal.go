@@ -35,16 +35,6 @@ const (
 	KindOther      Kind = "other"
 )
 
-// Usage is what a run has used, as the program counts it.
-type Usage struct {
-	Input      int64   `json:"input_tokens"`
-	Output     int64   `json:"output_tokens"`
-	CacheRead  int64   `json:"cache_read_tokens"`
-	CacheWrite int64   `json:"cache_write_tokens"`
-	USD        float64 `json:"usd"`
-	Turns      int     `json:"turns"`
-}
-
 // Signal is one line of a launch's events.jsonl. All of it comes from a program that is not
 // trusted: a signal says what to check, never what is true.
 type Signal struct {

@@ -33,7 +33,6 @@ type Status struct {
 	Failure    string    // why the last turn failed; "" when it did not
 	Answered   time.Time // when the service of its model was last seen to answer
 	Messages   []string
-	Usage      *Usage
 }
 
 // Apply returns the status after one more signal.
@@ -43,9 +42,6 @@ func (t Status) Apply(s Signal) Status {
 	}
 	if s.Transcript != "" {
 		t.Transcript = s.Transcript
-	}
-	if s.Usage != nil {
-		t.Usage = s.Usage
 	}
 	if s.Message != "" {
 		t.Messages = append(t.Messages[:len(t.Messages):len(t.Messages)], s.Message)

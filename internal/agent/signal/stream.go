@@ -27,12 +27,15 @@ type streamEvent struct {
 	IsError bool    `json:"is_error"`
 	Result  string  `json:"result"`
 	Cost    float64 `json:"total_cost_usd"`
-	Turns   int     `json:"num_turns"`
-	Usage   struct {
+	Turns   int64   `json:"num_turns"`
+	Usage   *struct {
 		Input      int64 `json:"input_tokens"`
 		Output     int64 `json:"output_tokens"`
 		CacheRead  int64 `json:"cache_read_input_tokens"`
 		CacheWrite int64 `json:"cache_creation_input_tokens"`
+		Details    struct {
+			Reasoning int64 `json:"thinking_tokens"`
+		} `json:"output_tokens_details"`
 	} `json:"usage"`
 }
 
@@ -104,10 +107,13 @@ func renderLine(line []byte, w io.Writer, emit func(Signal)) {
 
 // signal returns the signal for the end of the run.
 func (e streamEvent) signal() Signal {
-	s := Signal{At: time.Now().UTC(), Event: "result/" + e.Subtype, Kind: KindResult, Session: e.Session, Usage: &Usage{
-		Input: e.Usage.Input, Output: e.Usage.Output, CacheRead: e.Usage.CacheRead, CacheWrite: e.Usage.CacheWrite,
-		USD: e.Cost, Turns: e.Turns,
-	}}
+	s := Signal{At: time.Now().UTC(), Event: "result/" + e.Subtype, Kind: KindResult, Session: e.Session}
+	if u := e.Usage; u != nil {
+		s.Usage = &Usage{
+			Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
+			Reasoning: u.Details.Reasoning, USD: e.Cost, Turns: e.Turns,
+		}
+	}
 	if e.IsError {
 		s.Text = cmp.Or(e.Result, e.Subtype)
 		if strings.Contains(e.Result, "429") || strings.Contains(e.Result, "529") || strings.Contains(strings.ToLower(e.Result), "limit reached") {
