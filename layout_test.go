@@ -53,8 +53,8 @@ var table = []row{
 		" internal/document orchestrator orchestrator/command orchestrator/post orchestrator/postbox orchestrator/session orchestrator/story workflows/agents workflows/message"}, // a command may need a host, or the bot that serves the project
 	{12, "cmd/internal/setup", "bot/account bot/config bot/request cmd/internal/console cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/transport" +
 		" internal/agent internal/durable internal/gitrepo internal/gitrepo/clone"}, // says of logins what doctor finds; writes a workflow only where there is none
-	{12, "cmd/internal/providers", "bot/host cmd/internal/exit cmd/internal/show cmd/internal/site internal/agent internal/document"},                                                                                                                                                                                                                                                                      // what people ask of the CLIs, out of the package of the commands
-	{12, "cmd/internal/mail", "cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site internal/document orchestrator orchestrator/folder orchestrator/session orchestrator/watch workflows/message"},                                                                                                                                                                          // reads messages wherever they lie, and writes nothing
+	{12, "cmd/internal/providers", "bot/host cmd/internal/exit cmd/internal/show cmd/internal/site internal/agent internal/document"},                                                                                                                                                                                                                                                // what people ask of the CLIs, out of the package of the commands
+	{12, "cmd/internal/mail", "cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site internal/document orchestrator orchestrator/folder orchestrator/session orchestrator/watch workflows/message"},                                                                                                                                                    // reads messages wherever they lie, and writes nothing
 	{14, "cmd/internal/team", "bot/project bot/request cmd/internal/console cmd/internal/exit cmd/internal/hostlog cmd/internal/site ghsync internal/document internal/sanitize orchestrator/session workflows/agents bot/host bot/roster cmd/internal/hosting cmd/internal/monitor/paint cmd/internal/steer internal/durable orchestrator orchestrator/command orchestrator/story"}, // the file with questions of its own, and its runs, which are steered as any session
 	{12, "cmd/internal/hosting", "bot/bundle bot/checkpoint bot/claim bot/ear bot/host bot/journal bot/project bot/request bot/tenure ghsync cmd/internal/console cmd/internal/exit cmd/internal/hostlog" +
 		" cmd/internal/monitor/paint cmd/internal/show cmd/internal/site internal/shield orchestrator orchestrator/session orchestrator/session/register" +
@@ -123,7 +123,7 @@ var table = []row{
 	{6, "orchestrator/command", "orchestrator/decide orchestrator/duty orchestrator/session orchestrator/story orchestrator"}, // of the terminal and of comments alike
 	{7, "ghsync/pulltext", "ghsync ghsync/markdown orchestrator/story"},                                                       // pure: what a pull request says, apart from how it is opened
 	{7, "ghsync/feedback", "ghsync internal/sanitize"},                                                                        // reads of one caller, apart from what every session needs of GitHub
-	{6, "ghsync", "ghsync/joblog ghsync/transport ghsync/markdown internal/redact internal/sanitize internal/crash"},
+	{6, "ghsync", "ghsync/joblog ghsync/transport ghsync/transport/thing ghsync/markdown internal/redact internal/sanitize internal/crash"},
 	{6, "orchestrator/session/register", "orchestrator/session orchestrator internal/agent/process internal/durable"}, // of all projects of a machine, while a session knows itself alone; a process that was killed reserves nothing
 	{5, "orchestrator/session", "orchestrator/decide orchestrator/duty orchestrator/invariant orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact internal/durable internal/crash"},
 	{5, "orchestrator/story", "internal/usage orchestrator workflows/agents"},      // one place says why, what is owed and what is next; status, monitor and mirror read it
@@ -143,23 +143,24 @@ var table = []row{
 	{0, "internal/usage", ""},    // figures and words: it knows no program that tells them
 	{0, "orchestrator/seal", ""}, // of bytes, whatever they say
 	{3, "bot/config", "workflows workflows/message internal/agent internal/document"},
-	{2, "orchestrator/toolset", "workflows workflows/artifact workflows/message"},                                // below duty, which judges calls by the table; a row knows definitions and no state
-	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize internal/document"},              // sanitize folds names that look alike; the table of paths is a document
-	{2, "ghsync/joblog", "ghsync/transport"},                                                                     // apart from transport: what speaks with another host has no way to a token
-	{2, "ghsync/installation", "ghsync/transport internal/redact"},                                               // of an App: the transport keeps its tokens, and knows no key
-	{1, "ghsync/transport", "internal/pace internal/ratelimit internal/redact internal/skew internal/turnstile"}, // knows addresses and tokens, and nothing of issues
-	{1, "ghsync/markdown", "internal/redact internal/sanitize"},                                                  // of the mirror and of the pull request; a commit's message is made harmless by it, too
-	{1, "workflows/artifact", "workflows internal/document"},                                                     // above the definitions: a review is of a role, the context shows the phases
-	{0, "workflows", "workflows/agents workflows/prompt internal/document"},                                      // a definition is checked with the prompts it names, and may carry a team
+	{2, "orchestrator/toolset", "workflows workflows/artifact workflows/message"},                                                       // below duty, which judges calls by the table; a row knows definitions and no state
+	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize internal/document"},                                     // sanitize folds names that look alike; the table of paths is a document
+	{2, "ghsync/joblog", "ghsync/transport"},                                                                                            // apart from transport: what speaks with another host has no way to a token
+	{2, "ghsync/installation", "ghsync/transport internal/redact"},                                                                      // of an App: the transport keeps its tokens, and knows no key
+	{0, "ghsync/transport/thing", ""},                                                                                                   // words alone: below the transport, which tells what is missing, and beside the client
+	{1, "ghsync/transport", "ghsync/transport/thing internal/pace internal/ratelimit internal/redact internal/skew internal/turnstile"}, // knows addresses and tokens, and nothing of issues
+	{1, "ghsync/markdown", "internal/redact internal/sanitize"},                                                                         // of the mirror and of the pull request; a commit's message is made harmless by it, too
+	{1, "workflows/artifact", "workflows internal/document"},                                                                            // above the definitions: a review is of a role, the context shows the phases
+	{0, "workflows", "workflows/agents workflows/prompt internal/document"},                                                             // a definition is checked with the prompts it names, and may carry a team
 	{-1, "workflows/prompt", "internal/document"},
 	{-1, "workflows/message", "internal/document"},                                                 // beside agents: a message is read alike in a session and in a directory of files alone
 	{-1, "workflows/agents", "internal/document"},                                                  // below the definitions: one of kind agents carries a team
 	{3, "internal/agent/agentexec", "internal/agent internal/agent/process internal/agent/signal"}, // apart: its process outlives the host, and nothing else of it is needed there
 	{2, "internal/agent", "internal/agent/process internal/agent/settings internal/agent/signal internal/document internal/durable internal/shield internal/command internal/usage"},
-	{1, "internal/agent/settings", "internal/durable"}, // the documents of the programs, in their forms
+	{1, "internal/agent/settings", "internal/durable"},              // the documents of the programs, in their forms
 	{1, "internal/agent/signal", "internal/durable internal/usage"}, // what programs say of themselves, and one file
-	{1, "internal/agent/cooldown", "internal/durable"}, // files and times alone: it knows no provider
-	{1, "internal/agent/process", "internal/shield"},   // finds launches by what their processes carry, and knows no file of theirs
+	{1, "internal/agent/cooldown", "internal/durable"},              // files and times alone: it knows no provider
+	{1, "internal/agent/process", "internal/shield"},                // finds launches by what their processes carry, and knows no file of theirs
 	{2, "internal/gitrepo/clone", "internal/gitrepo internal/gitrepo/git internal/crash"},
 	{2, "internal/gitrepo/remote", "internal/gitrepo internal/gitrepo/git internal/shield"},                                                  // has git hold the password where no other process looks
 	{3, "internal/gitrepo/spare", "internal/gitrepo internal/gitrepo/git internal/gitrepo/object internal/gitrepo/workspace internal/crash"}, // above workspace: it gives whole ones away

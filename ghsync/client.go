@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync/joblog"
 	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/ghsync/transport/thing"
 	"github.com/agentmux/agentmux/internal/crash"
 )
 
@@ -98,7 +99,7 @@ func served(resp *github.Response, err error) error {
 
 // sent returns the error of a request that was sent.
 func sent(req *http.Request, err error) error {
-	crash.Point("GitHub "+req.Method, transport.Thing(req.URL.Path))
+	crash.Point("GitHub "+req.Method, thing.At(req.URL.Path))
 	if req.Method == http.MethodPost && transport.Misread(err) {
 		return &transport.Ambiguous{Method: req.Method, Path: req.URL.Path, Err: transport.ErrUnreadable}
 	}

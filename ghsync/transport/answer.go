@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/agentmux/agentmux/ghsync/transport/thing"
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
@@ -95,9 +96,9 @@ func clip(s string, n int) string {
 func refusal(c call, resp *http.Response, m serverMessage) error {
 	switch resp.StatusCode {
 	case http.StatusNotFound:
-		return &NotFound{Kind: missing(c.path)}
+		return &NotFound{Kind: thing.Missing(c.path)}
 	case http.StatusGone:
-		return &NotFound{Kind: missing(c.path), Gone: true}
+		return &NotFound{Kind: thing.Missing(c.path), Gone: true}
 	}
 	e := &Terminal{Status: resp.StatusCode, Message: cmp.Or(m.text(), http.StatusText(resp.StatusCode))}
 	switch resp.StatusCode {

@@ -3,7 +3,6 @@ package transport
 import (
 	"context"
 	"net/http"
-	"path"
 	"strings"
 )
 
@@ -132,33 +131,4 @@ func isContent(req *http.Request) bool {
 		return false
 	}
 	return strings.Contains(path, "/pulls") || strings.Contains(path, "/issues")
-}
-
-// Thing names the kind of resource at a path, for a message that it is missing.
-func Thing(path string) string {
-	kinds := map[string]string{
-		"comments": "comment", "issues": "issue", "pulls": "pull request", "labels": "label",
-		"collaborators": "user", "users": "user", "user": "user", "installations": "installation",
-	}
-	parts := strings.Split(strings.Trim(path, "/"), "/")
-	for i := len(parts) - 1; i >= 0; i-- {
-		if name, ok := kinds[parts[i]]; ok {
-			return name
-		}
-		if parts[i] == "repos" || parts[i] == "repositories" {
-			return "repository"
-		}
-	}
-	return "resource"
-}
-
-// missing names what is missing if the server does not find a path. For a list, and for what
-// was to be created in it, that is what the list belongs to.
-func missing(place string) string {
-	parent, name := path.Split(strings.TrimSuffix(place, "/"))
-	switch name {
-	case "comments", "issues", "pulls", "labels", "collaborators":
-		return Thing(parent)
-	}
-	return Thing(place)
 }
