@@ -132,10 +132,12 @@ func (p *completion) askPR() {
 }
 
 // ready reports whether nothing is left for a person to decide before the pull
-// request can be looked at: every last verdict is a pass for exactly this tree.
+// request can be looked at: every last verdict is a pass for exactly this tree, and held
+// paths were approved. What hears an approval refuses it to those who may not give it for
+// held paths.
 func (p *completion) ready() bool {
 	c := p.s.Completion
-	if p.s.Settings.Ready == "never" || c.Exhausted || len(c.Held) > 0 {
+	if p.s.Settings.Ready == "never" || c.Exhausted || len(c.Held) > 0 && !c.Approved {
 		return false
 	}
 	for _, role := range duty.ReviewRoles(p.def, p.s) {

@@ -447,6 +447,39 @@ func TestProtocolG5ReadyOnlyForTheTreeThatPassed(t *testing.T) {
 	}
 }
 
+// A held path that a person approved at the gate leaves nothing to decide; policy approves none.
+func TestProtocolG7AnApprovedHeldPathIsReady(t *testing.T) {
+	for name, c := range map[string]struct {
+		interactive, gate, draft bool
+	}{
+		"at a terminal":         {interactive: true, gate: true},
+		"at an open gate":       {gate: true},
+		"where nobody is asked": {draft: true},
+		"by policy":             {interactive: true, draft: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newSim(t, "quick", func(s *orchestrator.State) {
+				s.Interactive = c.interactive
+				s.Settings.ApproveCompletion, s.Settings.SkipFinalApproval = c.gate, !c.gate
+			})
+			m.result = func(e orchestrator.Effect) orchestrator.Result {
+				if e.Type == orchestrator.EffCommit {
+					return orchestrator.Result{Commit: "f", Tree: e.Args.Tree, Held: []string{"AGENTS.md"}}
+				}
+				return orchestrator.Result{}
+			}
+			m.toEnd()
+			if c.gate {
+				m.command("approve", nil)
+			}
+			m.phase(orchestrator.PhaseDone)
+			if m.s.Completion.Draft != c.draft {
+				t.Errorf("draft: %v", m.s.Completion.Draft)
+			}
+		})
+	}
+}
+
 func TestProtocolG6WithoutPushThereIsNoPullRequest(t *testing.T) {
 	m := newSim(t, "quick", nil)
 	m.result = completion(orchestrator.EffPush, orchestrator.Result{Skipped: "no remote"})
