@@ -130,7 +130,7 @@ var table = []row{
 	{3, "orchestrator/decide/ending", "orchestrator"},                              // as fault: reports in words
 	{3, "orchestrator/postbox", "internal/durable orchestrator workflows/message"}, // files alone: the writer is a tool, the reader the engine
 	{3, "orchestrator/post", "orchestrator workflows workflows/message"},           // as team: what becomes of a message is decided apart from the phases, and tools ask who has mail
-	{4, "orchestrator/decide", "orchestrator/decide/ending orchestrator/decide/fault orchestrator/post orchestrator/team orchestrator/duty orchestrator/invariant orchestrator/move orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/agents workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
+	{4, "orchestrator/decide", "internal/lenient orchestrator/decide/ending orchestrator/decide/fault orchestrator/post orchestrator/team orchestrator/duty orchestrator/invariant orchestrator/move orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/agents workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
 	{3, "orchestrator/upgrade", "orchestrator workflows workflows/artifact"},
 	{3, "orchestrator/invariant", "orchestrator workflows"},
 	{4, "orchestrator/folder", "orchestrator orchestrator/post orchestrator/postbox workflows/message"},         // files alone, with what the state says of them: a directory outside of every session has them, too

@@ -289,23 +289,6 @@ type GateClosedRecord struct {
 	Source string `json:"source"`
 }
 
-// QuestionAskedRecord is a question to a person.
-type QuestionAskedRecord struct {
-	ID      string   `json:"id"`
-	Options []string `json:"options"`
-	Role    string   `json:"role"`
-	Task    string   `json:"task"`
-	Text    string   `json:"text"`
-}
-
-// QuestionAnsweredRecord closes a question.
-type QuestionAnsweredRecord struct {
-	Actor   string `json:"actor"`
-	ID      string `json:"id"`
-	Source  string `json:"source"`
-	Timeout bool   `json:"timeout"`
-}
-
 // CommandRecord is what both records of a command say.
 type CommandRecord struct {
 	Actor    string `json:"actor"`

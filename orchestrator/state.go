@@ -243,9 +243,13 @@ type ReviewResult struct {
 	CommitMessage string `json:"commit_message,omitempty"`
 }
 
+// KindQuestion is the kind of the questions that are asked in words.
+const KindQuestion = "question"
+
 // Question is a question of an agent to a person.
 type Question struct {
 	ID         string   `json:"id"`
+	Kind       string   `json:"kind"` // one of the kinds of questions
 	Role       string   `json:"role"`
 	Task       string   `json:"task"`
 	Text       string   `json:"text"`

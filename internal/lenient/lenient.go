@@ -4,6 +4,8 @@ package lenient
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -120,4 +122,13 @@ func Object(keys map[string]json.RawMessage) []byte {
 		body = append(append(body, `"`+key+`":`...), keys[key]...)
 	}
 	return append(body, '}')
+}
+
+// Cause is an error of encoding/json in words for a person.
+func Cause(err error) string {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		return fmt.Sprintf("%s: found %s", wrong.Field, wrong.Value)
+	}
+	return strings.TrimPrefix(err.Error(), "json: ")
 }
