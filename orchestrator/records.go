@@ -274,6 +274,7 @@ type GateOpenedRecord struct {
 	Digest   string     `json:"digest"`
 	Findings []string   `json:"findings,omitempty"`
 	Gate     string     `json:"gate"`
+	Held     []string   `json:"held,omitempty"` // paths that take a person's approval
 	Reason   GateReason `json:"reason"`
 	Tree     *string    `json:"tree,omitempty"`
 }

@@ -323,6 +323,9 @@ type Completion struct {
 	Exclude    []string `json:"exclude,omitempty"`
 	Message    string   `json:"message,omitempty"`
 	Held       []string `json:"held,omitempty"`
+	Asked      []string `json:"asked,omitempty"`   // held paths that the open gate shows
+	Cleared    []string `json:"cleared,omitempty"` // those that a person has approved
+	Open       []string `json:"open,omitempty"`    // those that nobody has, of earlier rounds, too
 	Findings   []string `json:"findings,omitempty"`
 	Pushed     bool     `json:"pushed"`
 	PRNumber   int      `json:"pr_number"`
@@ -339,6 +342,7 @@ type Completion struct {
 
 // Steps of a completion. A resume continues with the one that is not done.
 const (
+	StepGate   = "gate" // a person is asked once it is known about what
 	StepCommit = "commit"
 	StepPush   = "push"
 	StepPR     = "pr"

@@ -207,19 +207,6 @@ func fullState() *State {
 	return s
 }
 
-// SeqOf returns the seq of a state.json, without judging the rest of it.
-func SeqOf(data []byte) (int, error) {
-	var state struct {
-		Seq rawJSON `json:"seq"`
-	}
-	if err := json.Unmarshal(data, &state); err != nil || state.Seq == nil {
-		return 0, err
-	}
-	var seq int
-	err := json.Unmarshal(lenient.Number(state.Seq), &seq)
-	return seq, err
-}
-
 // checkVersion refuses what a later program wrote, however large its number is.
 func checkVersion(raw rawJSON) error {
 	if raw == nil {

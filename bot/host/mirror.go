@@ -85,23 +85,20 @@ func (r *runner) mirrorOptions(s *orchestrator.State, spec MirrorSpec) mirror.Op
 	return o
 }
 
-// changesTime bounds how long gateChanges reads.
-const changesTime = 30 * time.Second
-
 // gateChanges lists what the open gate asks about; nothing if another gate is open by now.
 func (r *runner) gateChanges(digest string) []string {
 	s, err := r.sess.ReadState() // what is shown is committed, the state in memory follows
 	if err != nil || s.Gate == nil || s.Gate.Name != orchestrator.GateCompletion || s.GateDigest() != digest {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), changesTime)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	d, err := r.work.Difference(ctx, s, false)
 	if err != nil {
 		r.Log.Warn("what the gate asks about cannot be read", "session", r.sess.Name(), "err", err)
 		return nil
 	}
-	held, err := d.Held(ctx)
+	held, _, err := d.Held(ctx)
 	if err != nil {
 		r.Log.Warn("what the gate holds cannot be read", "session", r.sess.Name(), "err", err)
 	}

@@ -71,6 +71,17 @@ func Number(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
+// Int returns the number that an object has under a key, without judging the rest of it; 0 if there
+// is none.
+func Int(data []byte, key string) (n int, err error) {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(data, &object); err != nil || object[key] == nil {
+		return 0, err
+	}
+	err = json.Unmarshal(Number(object[key]), &n)
+	return n, err
+}
+
 // Text turns 42 into "42".
 func Text(raw json.RawMessage) json.RawMessage {
 	var n json.Number
