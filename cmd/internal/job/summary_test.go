@@ -8,18 +8,19 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/cmd/internal/job"
+	"github.com/agentmux/agentmux/cmd/internal/outcome"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
 
-var whole = job.Result{
+var whole = outcome.Result{
 	Outcome: "needs_human", Repo: "octo/widgets", Issue: 12, Session: "20261121-100512-issue-12-add-retry", Workflow: "feature",
 	Branch: "agentmux/issue-12-add-retry", PRNumber: 88, PRURL: "https://github.com/octo/widgets/pull/88", Draft: true,
 	HeadSHA: "b07d3e9", Digest: "9f2c41d07a3b", Sentence: "question q1 was not answered in time\n## not a heading @octo <img src=x>",
-	Phases:    []job.Phase{{Name: "planning", Seconds: 61}, {Name: "implement|ing", Seconds: 3723.4}},
-	Verdicts:  []job.Verdict{{Role: "reviewer_logic", Verdict: "fail", Findings: 3}, {Role: "reviewer_quality", Verdict: "pass"}},
-	Questions: []job.Question{{ID: "q1", Text: "Which `one`? ::stop-commands::x"}}, Held: []string{"go.mod"},
-	Usage:      []job.Usage{{Role: "coder", Input: 1200000, Output: 80000, USD: 3.4567}, {Role: "planner", Input: 10, Output: 2}},
+	Phases:    []outcome.Phase{{Name: "planning", Seconds: 61}, {Name: "implement|ing", Seconds: 3723.4}},
+	Verdicts:  []outcome.Verdict{{Role: "reviewer_logic", Verdict: "fail", Findings: 3}, {Role: "reviewer_quality", Verdict: "pass"}},
+	Questions: []outcome.Question{{ID: "q1", Text: "Which `one`? ::stop-commands::x"}}, Held: []string{"go.mod"},
+	Usage:      []outcome.Usage{{Role: "coder", Input: 1200000, Output: 80000, USD: 3.4567}, {Role: "planner", Input: 10, Output: 2}},
 	Checkpoint: "of 10:41 UTC, on the server: a job on another runner finds it", Next: "comment on the issue: /agentmux answer and the answer",
 }
 
@@ -42,12 +43,12 @@ func TestSummaryGolden(t *testing.T) {
 func TestSummaryLinksNowhereElse(t *testing.T) {
 	for name, c := range map[string]struct {
 		server string
-		change func(*job.Result)
+		change func(*outcome.Result)
 	}{
-		"another server":  {"https://github.com", func(r *job.Result) { r.PRURL = "https://github.com.example.org/octo/widgets/pull/88" }},
-		"another pull":    {"https://github.com", func(r *job.Result) { r.PRURL = "https://github.com/octo/widgets/pull/89" }},
-		"no server known": {"", func(*job.Result) {}},
-		"a name with Markdown": {"https://github.com", func(r *job.Result) {
+		"another server":  {"https://github.com", func(r *outcome.Result) { r.PRURL = "https://github.com.example.org/octo/widgets/pull/88" }},
+		"another pull":    {"https://github.com", func(r *outcome.Result) { r.PRURL = "https://github.com/octo/widgets/pull/89" }},
+		"no server known": {"", func(*outcome.Result) {}},
+		"a name with Markdown": {"https://github.com", func(r *outcome.Result) {
 			r.Repo = "octo/widgets](https://example.org)"
 			r.PRURL = "https://github.com/" + r.Repo + "/pull/88"
 		}},
@@ -68,10 +69,10 @@ func TestSummaryIsBounded(t *testing.T) {
 	r := whole
 	long := strings.Repeat("`|\n# x", 1<<10)
 	for range 3000 {
-		r.Questions = append(r.Questions, job.Question{ID: long, Text: long})
+		r.Questions = append(r.Questions, outcome.Question{ID: long, Text: long})
 		r.Held = append(r.Held, long)
-		r.Phases = append(r.Phases, job.Phase{Name: long})
-		r.Usage = append(r.Usage, job.Usage{Role: long})
+		r.Phases = append(r.Phases, outcome.Phase{Name: long})
+		r.Usage = append(r.Usage, outcome.Usage{Role: long})
 	}
 	r.Next = long
 	got := job.Summary(r, "https://github.com")
