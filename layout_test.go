@@ -37,7 +37,7 @@ var table = []row{
 	{15, "cmd/agentmux", "*"}, // wires everything but the packages of tests
 	{13, "cmd/internal/daemon", "internal/footprint bot bot/account bot/admission bot/claim bot/config bot/host bot/intake bot/metrics bot/report bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/sight ghsync/transport" +
 		" internal/agent/cooldown internal/document internal/durable internal/redact orchestrator/session workflows"}, // wires the bot with what the commands find; says what is missing as doctor does
-	{14, "cmd/internal/job", "bot/account bot/claim bot/config bot/ear bot/host bot/orphan bot/project bot/report bot/request bot/tenure cmd/internal/console cmd/internal/daemon cmd/internal/doctor cmd/internal/exit cmd/internal/show cmd/internal/site" +
+	{14, "cmd/internal/job", "bot/account bot/claim bot/config bot/ear bot/host bot/orphan bot/project bot/report bot/request bot/tenure cmd/internal/console cmd/internal/daemon cmd/internal/doctor cmd/internal/exit cmd/internal/outcome cmd/internal/show cmd/internal/site" +
 		" ghsync ghsync/dispatch ghsync/markdown internal/durable internal/sanitize orchestrator orchestrator/engine orchestrator/session orchestrator/story orchestrator/watch workflows"}, // a job is the bot of one issue: it adds what the runner gives and hears; doctor is told the same; its sweep starts a job for what a job takes
 	{9, "bot/metrics", "bot/intake bot/report"},                  // values become metrics: it knows no bot
 	{8, "bot/report", "bot/account bot/intake ghsync/transport"}, // values alone, between the bot and those who ask
@@ -57,8 +57,9 @@ var table = []row{
 	{12, "cmd/internal/mail", "cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site internal/document orchestrator orchestrator/folder orchestrator/session orchestrator/watch workflows/message"},                                                                                                                                                    // reads messages wherever they lie, and writes nothing
 	{14, "cmd/internal/team", "bot/project bot/request cmd/internal/console cmd/internal/exit cmd/internal/hostlog cmd/internal/site ghsync internal/document internal/sanitize orchestrator/session workflows/agents bot/host bot/roster cmd/internal/hosting cmd/internal/monitor/paint cmd/internal/steer internal/durable orchestrator orchestrator/command orchestrator/story"}, // the file with questions of its own, and its runs, which are steered as any session
 	{12, "cmd/internal/hosting", "bot/bundle bot/checkpoint bot/claim bot/ear bot/host bot/journal bot/project bot/request bot/tenure ghsync cmd/internal/console cmd/internal/exit cmd/internal/hostlog" +
-		" cmd/internal/monitor/paint cmd/internal/show cmd/internal/site internal/shield orchestrator orchestrator/session orchestrator/session/register" +
+		" cmd/internal/monitor/paint cmd/internal/outcome cmd/internal/show cmd/internal/site internal/shield orchestrator orchestrator/session orchestrator/session/register" +
 		" orchestrator/story tmux"}, // says how a session ended when its host has; claims the issue, hears its comments
+	{11, "cmd/internal/outcome", "ghsync internal/durable orchestrator orchestrator/session orchestrator/story"}, // below the hosts of commands and of jobs, which leave it
 	{11, "cmd/internal/show", "bot/rehearsal bot/claim bot/config bot/host bot/work bot/project cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync/mirror" +
 		" internal/agent internal/document internal/gitrepo orchestrator orchestrator/session orchestrator/story workflows workflows/agents workflows/artifact"}, // words and JSON of what they know
 	{11, "cmd/internal/doctor", "bot/account bot/config bot/host bot/project bot/place cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync ghsync/installation ghsync/sight ghsync/transport" +
@@ -125,13 +126,13 @@ var table = []row{
 	{7, "ghsync/feedback", "ghsync internal/sanitize"},                                                                        // reads of one caller, apart from what every session needs of GitHub
 	{6, "ghsync", "ghsync/joblog ghsync/transport ghsync/transport/thing ghsync/markdown internal/redact internal/sanitize internal/crash"},
 	{6, "orchestrator/session/register", "orchestrator/session orchestrator internal/agent/process internal/durable"}, // of all projects of a machine, while a session knows itself alone; a process that was killed reserves nothing
-	{5, "orchestrator/session", "orchestrator/decide orchestrator/duty orchestrator/invariant orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact internal/durable internal/crash"},
+	{5, "orchestrator/session", "internal/lenient orchestrator/decide orchestrator/duty orchestrator/invariant orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact internal/durable internal/crash"},
 	{5, "orchestrator/story", "internal/usage orchestrator workflows/agents"},      // one place says why, what is owed and what is next; status, monitor and mirror read it
 	{3, "orchestrator/decide/fault", "orchestrator"},                               // apart from the reducer: records compared with records, no state
 	{3, "orchestrator/decide/ending", "orchestrator"},                              // as fault: reports in words
 	{3, "orchestrator/postbox", "internal/durable orchestrator workflows/message"}, // files alone: the writer is a tool, the reader the engine
 	{3, "orchestrator/post", "orchestrator workflows workflows/message"},           // as team: what becomes of a message is decided apart from the phases, and tools ask who has mail
-	{4, "orchestrator/decide", "orchestrator/decide/ending orchestrator/decide/fault orchestrator/post orchestrator/team orchestrator/duty orchestrator/invariant orchestrator/move orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/agents workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
+	{4, "orchestrator/decide", "internal/lenient orchestrator/decide/ending orchestrator/decide/fault orchestrator/post orchestrator/team orchestrator/duty orchestrator/invariant orchestrator/move orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/agents workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
 	{3, "orchestrator/upgrade", "orchestrator workflows workflows/artifact"},
 	{3, "orchestrator/invariant", "orchestrator workflows"},
 	{4, "orchestrator/folder", "orchestrator orchestrator/post orchestrator/postbox workflows/message"},         // files alone, with what the state says of them: a directory outside of every session has them, too

@@ -126,7 +126,7 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 		Redactor: b.Host.Redactor, Now: act.Client.Now,
 	})
 	if b.host == "" {
-		if b.host, err = r.host.HostID(); err != nil {
+		if b.host, err = claim.KeptHostID(r.host.StateHome); err != nil {
 			return nil, err
 		}
 	}

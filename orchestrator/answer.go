@@ -41,3 +41,21 @@ func (s *State) GateDigest() string {
 
 // ShortDigest is as much of a digest as people are shown.
 func ShortDigest(digest string) string { return Truncate(digest, 12) }
+
+// QuestionAskedRecord is a question to a person.
+type QuestionAskedRecord struct {
+	ID      string   `json:"id"`
+	Kind    string   `json:"kind,omitempty"` // none in records of earlier versions
+	Options []string `json:"options"`
+	Role    string   `json:"role"`
+	Task    string   `json:"task"`
+	Text    string   `json:"text"`
+}
+
+// QuestionAnsweredRecord closes a question.
+type QuestionAnsweredRecord struct {
+	Actor   string `json:"actor"`
+	ID      string `json:"id"`
+	Source  string `json:"source"`
+	Timeout bool   `json:"timeout"`
+}

@@ -32,7 +32,9 @@ func (s *State) Clone() *State {
 		c.Schedule.clone()
 	}
 	done := &c.Completion
-	done.Exclude, done.Held, done.Findings = slices.Clone(done.Exclude), slices.Clone(done.Held), slices.Clone(done.Findings)
+	for _, list := range []*[]string{&done.Exclude, &done.Held, &done.Findings, &done.Asked, &done.Cleared, &done.Open} {
+		*list = slices.Clone(*list)
+	}
 	c.fill()
 	return &c
 }

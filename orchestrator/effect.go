@@ -19,6 +19,7 @@ const (
 	EffIntegrate       = "integrate"        // the work of Launch is merged into the head
 	EffPreserve        = "preserve"         // the work in Workspace is kept under a ref
 	EffKeepLate        = "keep_late"        // what Launch wrote in Workspace after Tree was taken is kept under a ref
+	EffInspect         = "inspect_work"     // what the output gate names of the work is known
 	EffCommit          = "ensure_commit"    // the branch's commit exists locally
 	EffPush            = "ensure_push"      // the branch is where people find it
 	EffFetchBranch     = "fetch_branch"     // Commit is in the person's clone as Branch, which is not checked out
@@ -121,7 +122,7 @@ type Result struct {
 	Empty     bool        `json:"empty,omitempty"` // nothing changed
 	Late      []string    `json:"late,omitempty"`  // keep_late: paths
 
-	// ensure_commit
+	// ensure_commit; of inspect_work the findings and what is held
 	Parent   string   `json:"parent,omitempty"`
 	Subject  string   `json:"subject,omitempty"`
 	Findings []string `json:"findings,omitempty"` // output gate: the commit was not made

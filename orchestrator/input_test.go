@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/agentmux/agentmux/internal/lenient"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -23,7 +24,7 @@ func TestArgumentsOfCommands(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := (&orchestrator.Line{Payload: json.RawMessage(c.payload)}).Decode()
-			if (err != nil) != (c.wrong != "") || err != nil && orchestrator.JSONCause(err) != c.wrong {
+			if (err != nil) != (c.wrong != "") || err != nil && lenient.Cause(err) != c.wrong {
 				t.Fatalf("read with %v, want %q", err, c.wrong)
 			}
 			if !reflect.DeepEqual(p.Args, c.want) {

@@ -277,6 +277,7 @@ type GateOpenedRecord struct {
 	Digest   string     `json:"digest"`
 	Findings []string   `json:"findings,omitempty"`
 	Gate     string     `json:"gate"`
+	Held     []string   `json:"held,omitempty"` // paths that take a person's approval
 	Reason   GateReason `json:"reason"`
 	Tree     *string    `json:"tree,omitempty"`
 }
@@ -290,23 +291,6 @@ type GateClosedRecord struct {
 	Origin string `json:"origin"`
 	PID    int    `json:"pid"`
 	Source string `json:"source"`
-}
-
-// QuestionAskedRecord is a question to a person.
-type QuestionAskedRecord struct {
-	ID      string   `json:"id"`
-	Options []string `json:"options"`
-	Role    string   `json:"role"`
-	Task    string   `json:"task"`
-	Text    string   `json:"text"`
-}
-
-// QuestionAnsweredRecord closes a question.
-type QuestionAnsweredRecord struct {
-	Actor   string `json:"actor"`
-	ID      string `json:"id"`
-	Source  string `json:"source"`
-	Timeout bool   `json:"timeout"`
 }
 
 // CommandRecord is what both records of a command say.

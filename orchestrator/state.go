@@ -243,9 +243,13 @@ type ReviewResult struct {
 	CommitMessage string `json:"commit_message,omitempty"`
 }
 
+// KindQuestion is the kind of the questions that are asked in words.
+const KindQuestion = "question"
+
 // Question is a question of an agent to a person.
 type Question struct {
 	ID         string   `json:"id"`
+	Kind       string   `json:"kind"` // one of the kinds of questions
 	Role       string   `json:"role"`
 	Task       string   `json:"task"`
 	Text       string   `json:"text"`
@@ -319,6 +323,9 @@ type Completion struct {
 	Exclude    []string `json:"exclude,omitempty"`
 	Message    string   `json:"message,omitempty"`
 	Held       []string `json:"held,omitempty"`
+	Asked      []string `json:"asked,omitempty"`   // held paths that the open gate shows
+	Cleared    []string `json:"cleared,omitempty"` // those that a person has approved
+	Open       []string `json:"open,omitempty"`    // those that nobody has, of earlier rounds, too
 	Findings   []string `json:"findings,omitempty"`
 	Pushed     bool     `json:"pushed"`
 	PRNumber   int      `json:"pr_number"`
@@ -335,6 +342,7 @@ type Completion struct {
 
 // Steps of a completion. A resume continues with the one that is not done.
 const (
+	StepGate   = "gate" // a person is asked once it is known about what
 	StepCommit = "commit"
 	StepPush   = "push"
 	StepPR     = "pr"

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -67,7 +68,7 @@ func Decode(data []byte) (*State, error) {
 	}
 	var keys map[string]rawJSON
 	if err := json.Unmarshal(data, &keys); err != nil {
-		return nil, &CorruptError{"state.json: " + JSONCause(err)}
+		return nil, &CorruptError{"state.json: " + lenient.Cause(err)}
 	}
 	if err := checkVersion(keys["schema_version"]); errors.Is(err, ErrNewer) {
 		return nil, err
@@ -92,7 +93,7 @@ func Decode(data []byte) (*State, error) {
 		delete(keys, key)
 	}
 	if err := json.Unmarshal(lenient.Object(keys), (*plainState)(s)); err != nil {
-		return nil, &CorruptError{"state.json: " + JSONCause(err)}
+		return nil, &CorruptError{"state.json: " + lenient.Cause(err)}
 	}
 	s.fill()
 	if _, ok := events[s.LastEvent]; !ok {
@@ -136,6 +137,9 @@ func (s *State) fill() {
 		*list = listed(*list)
 	}
 	s.Pending, s.Messages, s.Questions = listed(s.Pending), listed(s.Messages), listed(s.Questions)
+	for i, q := range s.Questions { // earlier versions knew one kind
+		s.Questions[i].Kind = cmp.Or(q.Kind, KindQuestion)
+	}
 	s.Deadlines = Filled(s.Deadlines)
 	s.Counters = Filled(s.Counters)
 	s.Seen = Filled(s.Seen)
@@ -203,19 +207,6 @@ func fullState() *State {
 	return s
 }
 
-// SeqOf returns the seq of a state.json, without judging the rest of it.
-func SeqOf(data []byte) (int, error) {
-	var state struct {
-		Seq rawJSON `json:"seq"`
-	}
-	if err := json.Unmarshal(data, &state); err != nil || state.Seq == nil {
-		return 0, err
-	}
-	var seq int
-	err := json.Unmarshal(lenient.Number(state.Seq), &seq)
-	return seq, err
-}
-
 // checkVersion refuses what a later program wrote, however large its number is.
 func checkVersion(raw rawJSON) error {
 	if raw == nil {
@@ -273,13 +264,4 @@ func planIDs(raw rawJSON) rawJSON {
 		return raw
 	}
 	return out
-}
-
-// JSONCause is an error of encoding/json in words for a person.
-func JSONCause(err error) string {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
-		return fmt.Sprintf("%s: found %s", wrong.Field, wrong.Value)
-	}
-	return strings.TrimPrefix(err.Error(), "json: ")
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/lenient"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -76,12 +77,12 @@ func TestProtocolS1EveryKeyMayBeSpelledTheOtherWay(t *testing.T) {
 	}
 	for text, want := range map[string]int{`{"seq": "12"}`: 12, `{"seq": 12}`: 12, `{}`: 0, `{"seq": null}`: 0} {
 		t.Run(text, func(t *testing.T) {
-			if seq, err := orchestrator.SeqOf([]byte(text)); err != nil || seq != want {
+			if seq, err := lenient.Int([]byte(text), "seq"); err != nil || seq != want {
 				t.Errorf("seq of %s is %d, %v", text, seq, err)
 			}
 		})
 	}
-	if _, err := orchestrator.SeqOf([]byte(`{"seq": "many"}`)); err == nil {
+	if _, err := lenient.Int([]byte(`{"seq": "many"}`), "seq"); err == nil {
 		t.Error("seq of many is a number")
 	}
 }

@@ -30,8 +30,9 @@ func JobHostID(run int64, attempt int) HostID {
 	return HostID(fmt.Sprintf("a_%d_%d", run, attempt))
 }
 
-// KeptHostID returns the id that a file keeps. It is made with a new one unless it exists.
-func KeptHostID(file string) (HostID, error) {
+// KeptHostID returns the id of the daemon of a state home, made once and kept in its file host_id.
+func KeptHostID(stateHome string) (HostID, error) {
+	file := filepath.Join(stateHome, "host_id")
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = makeHostID(file); err == nil || errors.Is(err, fs.ErrExist) {

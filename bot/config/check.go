@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -59,28 +60,6 @@ var minimums = map[string]int64{
 	"output.max_files":               1,
 }
 
-// shape is the form of a text, and how it is called.
-type shape struct {
-	form *regexp.Regexp
-	want string
-}
-
-// shapes lists the keys whose text, or whose items, must have a form.
-var shapes = sync.OnceValue(func() map[string]shape {
-	return map[string]shape{
-		"defaults.workflow": {regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,29}$`), "a workflow's name"},
-		"github.host":       {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?$`), "a host name without scheme"},
-		"github.branch_prefix": {
-			regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*/)*[A-Za-z0-9_-]*$`), "the start of a branch name, as agentmux/"},
-		// GitHub takes 50 characters, and :needs-human is appended.
-		"bot.label": {regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9 ._-]{0,36}[A-Za-z0-9._-])?$`), "a label's name without a colon, of at most 38 characters"},
-		"bot.repos": {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$`), "owner/name"},
-		"bot.orgs":  {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*$`), "an organisation's name"},
-		// Those of an enterprise have an underscore. With an @, or empty, a name would let nobody pass.
-		"bot.allowed_users": {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`), "a login without @"},
-	}
-})
-
 // keptNames are patterns for the names of variables that agents never get.
 var keptNames = []string{
 	"*TOKEN*", "*SECRET*", "*PASSWORD*", "GH_*", "GITHUB_*", "ACTIONS_*", "AWS_*", "AZURE_*", "GOOGLE_*",
@@ -108,14 +87,18 @@ func check(c *Config, tree *document.Node, builtIn []string) document.Problems {
 	k.roles(c)
 	k.providers(c, builtIn)
 	k.environment(c)
-	k.paths()
+	k.commands()
+	k.agentsFile()
 	_, mesh := message.RoutingOf(c.Mesh, "mesh", "", nil)
 	k.problems = append(k.problems, mesh...)
 	if c.Bot.SweepInterval <= 0 {
 		k.problem("bot.sweep_interval", "expected a duration above 0")
 	}
 	if addr := c.Bot.StatusAddr; addr != "" {
-		if _, port, err := net.SplitHostPort(addr); err != nil || port == "" {
+		// A service may be named, too.
+		_, port, err := net.SplitHostPort(addr)
+		number, named := strconv.Atoi(port)
+		if err != nil || port == "" || named == nil && (number < 0 || number > 65535) {
 			k.problem("bot.status_addr", "expected host:port, or an empty text for none, found %q", addr)
 		}
 	}
@@ -163,21 +146,6 @@ func (k *checker) minimum(key string, least int64) {
 	}
 }
 
-func (k *checker) shape(key string) {
-	n, shape := k.at(key), shapes()[key]
-	if n.IsText() && !shape.form.MatchString(n.Text) {
-		k.problem(key, "expected %s, found %s", shape.want, n.Found())
-	}
-	if n == nil {
-		return
-	}
-	for i, item := range n.Items {
-		if item.IsText() && !shape.form.MatchString(item.Text) {
-			k.problem(document.Index(key, i), "expected %s, found %s", shape.want, item.Found())
-		}
-	}
-}
-
 func (k *checker) roles(c *Config) {
 	for _, role := range slices.Sorted(maps.Keys(c.Roles)) {
 		if !slices.Contains(workflows.Roles(), role) {
@@ -205,7 +173,7 @@ func (k *checker) branches(c *Config) {
 	if name := c.GitHub.BaseBranch; name != "" && refusedBranch().MatchString(name) {
 		k.problem("github.base_branch", "expected a branch's name, and git refuses %q", document.Excerpt(name))
 	}
-	if prefix := c.GitHub.BranchPrefix; shapes()["github.branch_prefix"].form.MatchString(prefix) && refusedBranch().MatchString(prefix+"x") {
+	if prefix := c.GitHub.BranchPrefix; shapes()["github.branch_prefix"].fits(prefix) && refusedBranch().MatchString(prefix+"x") {
 		k.problem("github.branch_prefix", "expected the start of a branch name, and git refuses %q", document.Excerpt(prefix+"x"))
 	}
 }
@@ -274,16 +242,7 @@ func (k *checker) environment(c *Config) {
 	}
 }
 
-// pathKeys are the keys that name a file or directory of this machine.
-var pathKeys = []string{"workspace.root", "github.app.key_file", "bot.webhook_secret_file"}
-
-func (k *checker) paths() {
-	for _, key := range pathKeys {
-		n := k.at(key)
-		if n.IsText() && !path.IsAbs(n.Text) && !strings.HasPrefix(n.Text, "~/") {
-			k.problem(key, "expected an absolute path or one that begins with ~/, found %s", n.Found())
-		}
-	}
+func (k *checker) agentsFile() {
 	// A repository may set it, and agents init writes the file.
 	if n := k.at("agents.file"); n.IsText() && (!filepath.IsLocal(n.Text) || path.Clean(n.Text) == "." || strings.HasSuffix(n.Text, "/")) {
 		k.problem("agents.file", "expected a file of the project by its relative path, without .., found %s", n.Found())
@@ -291,7 +250,11 @@ func (k *checker) paths() {
 }
 
 func (c *Config) expand(home string) {
-	for _, p := range []*string{&c.Workspace.Root, &c.GitHub.App.KeyFile, &c.Bot.WebhookSecretFile} {
+	places := []*string{&c.Workspace.Root, &c.GitHub.App.KeyFile, &c.Bot.WebhookSecretFile}
+	for i := range c.Sandbox.ROPaths {
+		places = append(places, &c.Sandbox.ROPaths[i])
+	}
+	for _, p := range places {
 		if rest, ok := strings.CutPrefix(*p, "~/"); ok {
 			*p = path.Join(home, rest)
 		}
@@ -299,4 +262,4 @@ func (c *Config) expand(home string) {
 }
 
 // IsOrg reports whether a text can be the name of an organisation.
-func IsOrg(name string) bool { return shapes()["bot.orgs"].form.MatchString(name) }
+func IsOrg(name string) bool { return shapes()["bot.orgs"].fits(name) }

@@ -211,6 +211,95 @@ func TestProtocolE1Problems(t *testing.T) {
 	}
 }
 
+// A text that cannot mean anything is refused with its place and the form that is expected, and
+// one that can is taken: the program would pass over the first without a word.
+func TestProtocolE1FormsOfTexts(t *testing.T) {
+	const (
+		host = "expected a host name without scheme and path"
+		name = "expected registries or a host name without scheme, path and port"
+		part = "expected a path that is absolute or begins with ~/, and is not all of / or of your home"
+		dirs = "expected absolute directories with : between them"
+		glob = "expected a path from the top of the repository, with *, ?, [a-z] and ** as signs"
+		word = "expected the name of a program"
+		addr = "expected host:port, or an empty text for none"
+	)
+	for _, tt := range []struct {
+		key, want   string
+		list        bool
+		taken, left []string
+	}{
+		{"github.link_hosts", host, true, []string{"x.test", "x.test:8443", "localhost:3000", "wiki_1.x.test", "bücher.test"},
+			[]string{"https://x.test", "https://x.test/", "x.test/", "//x.test", "x.test:", "x y", "", "*.x.test", "-x.test", "x.test."}},
+		{"sandbox.net_allow", name, true, []string{"registries", "x.test", "a-b.x.test", "x.test:443"},
+			[]string{"http://x.test", "a b", "", "x.test/", "x.test:80", "*.x.test", "registrys", ".x.test", "x.test."}},
+		{"sandbox.ro_paths", part, true, []string{"/srv/data", "~/data"}, []string{"rel", "./rel", "", "~", "~/", "~/.", "/", "//", "/srv/..", "~other/x"}},
+		{"sandbox.path", dirs, false, []string{"/usr/bin", "/usr/bin:/bin", ""}, []string{"bin", "/usr/bin:", "/usr/bin::/bin", "~/bin", "/bin:."}},
+		{"output.allow", glob, true, []string{"bin/", "/bin/x", "**/*.bin", "a[b-d]?", "a b", "x*/**/y"},
+			[]string{"[", "a/[b", "[a/b]", "a/[]/b", "x\\\\", "", "/", "./a", "../a", "a/../b", "a//b"}},
+		{"github.protected_paths", glob, true, []string{"CODEOWNERS", ".github/**", "/infra/", "*.tf"}, []string{"[", "./infra", "infra/..", "", "infra//**"}},
+		{"github.app.client_id", "expected the client id of a GitHub App", false, []string{"Iv1.x", "\"12345\""}, []string{"a b", "https://x.test/app"}},
+		{"sandbox.setup", word, true, []string{"make"}, []string{"", " "}},
+		{"agents.test_command", word, true, []string{"go"}, []string{"", " "}},
+		{"bot.status_addr", addr, false, []string{"127.0.0.1:0", ":8080", "localhost:http", "[::1]:65535"}, []string{"x", "x:", "x:65536", "x:-1", "http://x:80"}},
+	} {
+		section, key, _ := strings.Cut(tt.key, ".")
+		if rest, nested, ok := strings.Cut(key, "."); ok {
+			section, key = section+": {"+rest, nested
+		}
+		load := func(value string) []string {
+			if !strings.HasPrefix(value, `"`) {
+				value = `"` + value + `"`
+			}
+			if tt.list {
+				value = "[" + value + "]"
+			}
+			_, problems := layers(t, "version: 2\n"+section+": {"+key+": "+value+strings.Repeat("}", 1+strings.Count(section, "{"))+"\n", "", "")
+			return problems
+		}
+		at := "user.yaml:2: " + tt.key
+		if tt.list {
+			at += "[0]"
+		}
+		for _, value := range tt.taken {
+			t.Run(tt.key+" takes "+strings.ReplaceAll(value, "/", " slash "), func(t *testing.T) {
+				if got := load(value); len(got) > 0 {
+					t.Errorf("%q", got)
+				}
+			})
+		}
+		for _, value := range tt.left {
+			t.Run(tt.key+" refuses "+strings.ReplaceAll(value, "/", " slash "), func(t *testing.T) {
+				found := fmt.Sprintf("%q", strings.ReplaceAll(value, `\\`, `\`))
+				if got := load(value); len(got) != 1 || got[0] != at+": "+tt.want+", found "+found {
+					t.Errorf("%q", got)
+				}
+			})
+		}
+	}
+}
+
+// All that is wrong is told at once, each item of a list with its own line.
+func TestProtocolE1FormsAreToldTogether(t *testing.T) {
+	_, got := layers(t, "version: 2\nsandbox:\n  net_allow:\n    - registries\n    - http://x\n  ro_paths: [rel]\noutput: {allow: [\"[\"]}\n",
+		"version: 2\ngithub: {link_hosts: [\"https://x/\"]}\n", "")
+	for i, want := range []string{
+		`.agentmux/config.yaml:2: github.link_hosts[0]: expected a host name`, `user.yaml:5: sandbox.net_allow[1]: expected registries or`,
+		`user.yaml:6: sandbox.ro_paths[0]: expected a path`, `user.yaml:7: output.allow[0]: expected a path`,
+	} {
+		if len(got) != 4 || !strings.HasPrefix(got[i], want) {
+			t.Errorf("%d: want %s in %q", i, want, got)
+		}
+	}
+}
+
+// A directory below the home is named with ~ and handed on with its path.
+func TestReadOnlyPathsBelowTheHome(t *testing.T) {
+	c, problems := layers(t, "version: 2\nsandbox: {ro_paths: [~/data, /srv]}\n", "", "")
+	if c == nil || !slices.Equal(c.Sandbox.ROPaths, []string{"/home/me/data", "/srv"}) {
+		t.Errorf("%v %+v", problems, c)
+	}
+}
+
 // GitHub must take the longest of the labels that show the state of a session.
 func TestALabelLeavesRoomForTheState(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -259,7 +348,7 @@ func TestTheProjectFileIsTheFirstThatExists(t *testing.T) {
 }
 
 func TestShowNamesTheLayerOfEachValue(t *testing.T) {
-	c, problems := layers(t, "version: 2\nlimits: {phase: 1h}\nsandbox: {path: \"a: b\"}\n", "version: 2\nlimits:\n  stall:\n  total: 3h\n", "")
+	c, problems := layers(t, "version: 2\nlimits: {phase: 1h}\nworkspace: {root: \"/a: b\"}\n", "version: 2\nlimits:\n  stall:\n  total: 3h\n", "")
 	if len(problems) > 0 {
 		t.Fatalf("problems: %v", problems)
 	}
@@ -271,7 +360,7 @@ func TestShowNamesTheLayerOfEachValue(t *testing.T) {
 		"limits.phase":      "1h user",
 		"limits.stall":      "20m built-in",
 		"limits.total":      "3h project",
-		"sandbox.path":      `"a: b" user`,
+		"workspace.root":    `"/a: b" user`,
 		"sandbox.net_allow": "[registries] built-in",
 		"mesh":              "{} built-in",
 		"defaults.model":    "null built-in",

@@ -38,9 +38,8 @@ func (h *Host) Difference(ctx context.Context, dir string, s *orchestrator.State
 	return work.New(h.workOptions(c), work.Spec{Session: sess, State: s, Config: c, Project: p}).Difference(ctx, s, patch)
 }
 
-// Held lists what the open gate of a session shows that takes more than write permission to
-// approve: held paths, and what the output gate blocks. It only reads, and may be called while a
-// host runs the session.
+// Held lists what the open gate of a session shows that takes more than write permission to approve: held
+// paths, and what the output gate blocks. It is used as Difference.
 func (h *Host) Held(ctx context.Context, dir string, s *orchestrator.State, c *config.Config) ([]string, error) {
 	if s.Gate == nil || s.Gate.Name != orchestrator.GateCompletion {
 		return nil, nil
@@ -49,5 +48,6 @@ func (h *Host) Held(ctx context.Context, dir string, s *orchestrator.State, c *c
 	if err != nil {
 		return nil, err
 	}
-	return d.Held(ctx)
+	held, findings, err := d.Held(ctx)
+	return append(held, findings...), err
 }

@@ -219,6 +219,9 @@ func TestSecurity13AHeldPathAtTheGateTakesMaintain(t *testing.T) {
 	if len(s.Completion.Held) == 0 {
 		t.Errorf("completion %+v", s.Completion)
 	}
+	if pulls := r.repo.Pulls(); len(pulls) != 1 || pulls[0].Draft || !strings.HasPrefix(pulls[0].Body, "**Needs a look:** `CODEOWNERS` changed.\n") {
+		t.Errorf("what was approved is not ready, with its path named first: %+v", pulls)
+	}
 }
 
 // TestGitHub57AnApprovalOfAPlanThatIsNotShownYet comes between the gate and its comment, or before

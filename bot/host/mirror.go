@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/display"
 	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/ghsync/mirror"
@@ -17,7 +18,7 @@ import (
 // MirrorSpec says whether the session is shown on its issue.
 type MirrorSpec struct {
 	On bool
-	// HostID is the name of this host in the status comment; empty = Host.HostID.
+	// HostID is the name of this host in the status comment; empty = the one that this machine keeps.
 	HostID string
 	// Listened says that commands in comments are read while the session runs, ListenedAfter that
 	// they are read when it has ended, too: the texts then ask for them.
@@ -33,7 +34,7 @@ func (r *runner) startMirror(ctx context.Context, spec MirrorSpec) *display.Disp
 		return &display.Display{}
 	}
 	if spec.HostID == "" {
-		id, err := r.HostID()
+		id, err := claim.KeptHostID(r.StateHome)
 		if err != nil {
 			r.Log.Warn("this host has no name", "session", r.sess.Name(), "err", err)
 		}
@@ -85,23 +86,20 @@ func (r *runner) mirrorOptions(s *orchestrator.State, spec MirrorSpec) mirror.Op
 	return o
 }
 
-// changesTime bounds how long gateChanges reads.
-const changesTime = 30 * time.Second
-
 // gateChanges lists what the open gate asks about; nothing if another gate is open by now.
 func (r *runner) gateChanges(digest string) []string {
 	s, err := r.sess.ReadState() // what is shown is committed, the state in memory follows
 	if err != nil || s.Gate == nil || s.Gate.Name != orchestrator.GateCompletion || s.GateDigest() != digest {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), changesTime)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	d, err := r.work.Difference(ctx, s, false)
 	if err != nil {
 		r.Log.Warn("what the gate asks about cannot be read", "session", r.sess.Name(), "err", err)
 		return nil
 	}
-	held, err := d.Held(ctx)
+	held, _, err := d.Held(ctx)
 	if err != nil {
 		r.Log.Warn("what the gate holds cannot be read", "session", r.sess.Name(), "err", err)
 	}

@@ -71,6 +71,7 @@ var actions = map[string]action{
 	orchestrator.EffPreserve:        byWork((*work.Work).Preserve),
 	orchestrator.EffKeepLate:        byWork((*work.Work).KeepLate),
 	orchestrator.EffDeliver:         byCrew((*crew.Crew).Deliver),
+	orchestrator.EffInspect:         (*runner).inspect,
 	orchestrator.EffCommit:          byUnit((*work.Work).EnsureCommit),
 	orchestrator.EffPush:            byUnit((*work.Work).EnsurePush),
 	orchestrator.EffPR:              byUnit((*work.Work).EnsurePull),
@@ -104,6 +105,15 @@ func (r *runner) ensureWorkspace(ctx context.Context, e orchestrator.Effect, s *
 		return res, err
 	}
 	return res, r.crew.SetUp(ctx, res.Path)
+}
+
+// inspect asks the output gate about the work of the round, before a person is asked.
+func (r *runner) inspect(ctx context.Context, _ orchestrator.Effect, s *orchestrator.State) (res orchestrator.Result, err error) {
+	d, err := r.work.Difference(ctx, s, false)
+	if err == nil {
+		res.Held, res.Findings, err = d.Held(ctx)
+	}
+	return res, err
 }
 
 // Ensure makes an effect true. It is safe to call again after any error, and from
@@ -150,7 +160,7 @@ func (r *runner) redactResult(res *orchestrator.Result) {
 	for i := range res.Scope {
 		res.Scope[i].Path = r.Redactor.Redact(res.Scope[i].Path)
 	}
-	for _, list := range [][]string{res.Conflicts, res.Late} {
+	for _, list := range [][]string{res.Conflicts, res.Late, res.Held} {
 		for i := range list {
 			list[i] = r.Redactor.Redact(list[i])
 		}

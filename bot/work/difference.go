@@ -70,13 +70,13 @@ func (r *Work) Difference(ctx context.Context, s *orchestrator.State, patch bool
 
 // Held lists what of the difference takes a person with more than write permission to approve: held
 // paths, and what the output gate blocks. It only reads.
-func (d Difference) Held(ctx context.Context) ([]string, error) {
+func (d Difference) Held(ctx context.Context) (held, findings []string, err error) {
 	if d.work == nil {
-		return nil, nil // there is no work
+		return nil, nil, nil // there is no work
 	}
 	report, err := outgate.Check(ctx, d.work.repo, d.work.gate(d.From, d.To))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return append(outgate.Paths(report.Held), report.Texts()...), nil
+	return outgate.Paths(report.Held), report.Texts(), nil
 }

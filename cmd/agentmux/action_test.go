@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/cmd/internal/job"
+	"github.com/agentmux/agentmux/cmd/internal/outcome"
 	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
 	"gopkg.in/yaml.v3"
 )
@@ -63,7 +64,7 @@ func TestActionKeepsItsPromises(t *testing.T) {
 			t.Errorf("the default of %s is %q, want %q", input, got, want)
 		}
 	}
-	pinned, outputs := regexp.MustCompile(`@[0-9a-f]{40}$`), job.Outputs(job.Result{})
+	pinned, outputs := regexp.MustCompile(`@[0-9a-f]{40}$`), job.Outputs(outcome.Result{})
 	for name, o := range a.Outputs {
 		if o.Value != "${{ steps.report.outputs."+name+" }}" || !strings.Contains("\n"+outputs, "\n"+name+"=") {
 			t.Errorf("output %s: %s", name, o.Value)

@@ -125,6 +125,42 @@ func TestAgentsWriteToOneAnother(t *testing.T) {
 	r.expect(exit.Done, "doctor", "shop")
 }
 
+// With --from a person sends a message as of somebody else: a claim, of which its reader is told, and
+// which an agent cannot make.
+func TestAMessageOfAnotherSenderIsClaimed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{config: "sandbox: {unsafe_flags: true}\n", playbook: `version: 1
+agents:
+  - role: build
+    steps:
+      - hear: the port is 8080
+      - write: {file: page.txt, text: "8080\n"}
+      - submit: {tool: submit_done}
+`})
+	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), "session: shop\nagents:\n  - name: page\n    branch: feature/page\n    task: Write the page\n")
+	b := r.background("agents", "start", "--yes", "--headless")
+	r.atWork("build")
+	send := []string{"msg", "send", "--to", "page", "--type", "update", "--headline", "the port is 8080", "--body", "So.", "--from"}
+	if res := r.expect(exit.BadUsage, append(send, "ops")...); !strings.Contains(res.err, `--from: expected mesh/agent, found "ops"`) {
+		t.Errorf("a sender that is no address: %s", res.err)
+	}
+	if res := r.expect(exit.BadUsage, append(send, "shop/ops", "--role", "build", "--task", "page")...); !strings.Contains(res.err, "--from: the sender is the agent of the launch") {
+		t.Errorf("an agent's: %s", res.err)
+	}
+	if res := r.expect(exit.Done, append(send, "shop/ops")...); !strings.Contains(res.err, "of a sender that is claimed") {
+		t.Errorf("sent: %s", res.err)
+	}
+	b.over()
+	if code := b.cmd.ProcessState.ExitCode(); code != exit.Done {
+		t.Fatalf("exit code %d: %s", code, b.out.String())
+	}
+	var rows []mail.Message
+	if err := json.Unmarshal([]byte(r.expect(exit.Done, "msg", "list", "--session", "shop", "--json").out), &rows); err != nil || len(rows) != 1 ||
+		rows[0].From != "shop/ops" || !rows[0].Claimed || rows[0].To != "shop/page" {
+		t.Errorf("messages %+v, %v", rows, err)
+	}
+}
+
 // A person who does not wait for what becomes of a message leaves it to the session.
 func TestAMessageOutlivesTheCommandThatSentIt(t *testing.T) {
 	t.Parallel()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/cmd/internal/job"
+	"github.com/agentmux/agentmux/cmd/internal/outcome"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
 )
@@ -30,7 +31,7 @@ func runAged(panes string) int {
 
 // handsOver runs the job of a label, which is 22 hours old when its coder has made the file of waitingAt, and hands its session
 // over. The next commands run as the job of another run on another machine, where the coder does not wait.
-func (r *runner) handsOver(label, at string) (result job.Result, log string) {
+func (r *runner) handsOver(label, at string) (result outcome.Result, log string) {
 	r.t.Helper()
 	repo := r.github.Repo(rigRepo)
 	repo.Label(1, label, rigOwner)
@@ -50,7 +51,7 @@ func (r *runner) handsOver(label, at string) (result job.Result, log string) {
 }
 
 // continued runs the job that a sweep starts for a session that was handed over.
-func (r *runner) continued() job.Result {
+func (r *runner) continued() outcome.Result {
 	r.t.Helper()
 	r.event("workflow_dispatch", `{`+ofRepo+`,"inputs":{"issue":"1"}}`)
 	r.expect(0, "issue", "1", "--headless")

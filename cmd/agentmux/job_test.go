@@ -3,10 +3,12 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/cmd/internal/job"
+	"github.com/agentmux/agentmux/cmd/internal/outcome"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
 	"github.com/agentmux/agentmux/orchestrator/story"
@@ -79,7 +82,7 @@ func commentEvent(body string) string {
 }
 
 // result is result.json of the last command.
-func (r *runner) result() job.Result {
+func (r *runner) result() outcome.Result {
 	r.t.Helper()
 	res, err := job.ReadResult(filepath.Join(r.temp, "agentmux", "result.json"))
 	if err != nil {
@@ -102,6 +105,16 @@ func TestJobTurnsALabelIntoAPullRequest(t *testing.T) {
 	got := r.result()
 	if got.Outcome != "done" || got.ExitCode != 0 || got.PRNumber == 0 || got.Session == "" || got.HeadSHA == "" || got.Digest == "" || len(got.Phases) == 0 {
 		t.Errorf("result %+v\n%s", got, ran.out)
+	}
+	var inSession outcome.Result
+	err := filepath.WalkDir(r.dir, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && filepath.Base(path) == outcome.File && filepath.Base(filepath.Dir(filepath.Dir(path))) == ".sessions" {
+			inSession, err = outcome.Read(path)
+		}
+		return err
+	})
+	if err != nil || !reflect.DeepEqual(inSession, got) {
+		t.Errorf("in the session: %+v, %v", inSession, err)
 	}
 	if !r.isDone(rigRepo, 1) {
 		t.Errorf("labels %v", repo.Issue(1).Labels)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/cleanup"
 	"github.com/agentmux/agentmux/cmd/internal/doctor"
-	"github.com/agentmux/agentmux/cmd/internal/job"
+	"github.com/agentmux/agentmux/cmd/internal/outcome"
 	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/cmd/internal/team"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -96,7 +96,7 @@ func TestEveryFieldOfTheResultIsDocumented(t *testing.T) {
 			documented = append(documented, m[1]+"."+inner[1])
 		}
 	}
-	fields := jsonFields(reflect.TypeFor[job.Result](), "")
+	fields := jsonFields(reflect.TypeFor[outcome.Result](), "")
 	slices.Sort(documented)
 	slices.Sort(fields)
 	if !slices.Equal(documented, fields) {

@@ -69,6 +69,7 @@ func newMsgCmd(a *app, name, short string) *cobra.Command {
 func sendsForPerson(a *app, cmd *cobra.Command) {
 	flags, agents := cmd.Flags(), cmd.RunE
 	file := flags.String("file", "", "`file` with the body in place of --body; - for standard input")
+	flags.String("from", "", "another `sender`, mesh/agent, in place of you; readers are told that it is claimed")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if flags.Changed("file") {
 			if flags.Changed("body") {
@@ -83,6 +84,9 @@ func sendsForPerson(a *app, cmd *cobra.Command) {
 			}
 		}
 		if slices.ContainsFunc([]string{"role", "task", "launch"}, flags.Changed) || os.Getenv("AGENTMUX_LAUNCH") != "" {
+			if flags.Changed("from") {
+				return exit.UsageText("--from: the sender is the agent of the launch")
+			}
 			return agents(cmd, args)
 		}
 		if err := refuseInside("msg send without its launch"); err != nil {

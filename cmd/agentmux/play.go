@@ -25,6 +25,8 @@ func newPlayCmd(a *app) *cobra.Command {
 			switch {
 			case errors.As(err, &played):
 				return exit.Quiet(int(played))
+			case errors.As(err, new(play.BookError)):
+				return exit.Usage(err)
 			case errors.Is(err, context.Canceled):
 				return exit.Quiet(exit.Canceled)
 			}

@@ -47,7 +47,7 @@ func TestSecurity21NoCommandSpeaksToTheTerminal(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	quoted := `"a\e]0;owned\ab\e[2Jc\x9b1me\u202ef\U000e0041h\u200bi\bj\rk\x7fl"`
-	r.write(filepath.Join(r.clone, ".agentmux", "config.yaml"), "version: 2\ngithub: {link_hosts: ["+quoted+"]}\nmesh: {mesh: tdd, routing: {red: {complete: {green: "+quoted+"}}}}\n")
+	r.write(filepath.Join(r.clone, ".agentmux", "config.yaml"), "version: 2\nagents: {test_command: [echo, "+quoted+"]}\nmesh: {mesh: tdd, routing: {red: {complete: {green: "+quoted+"}}}}\n")
 	quick := r.expect(0, "workflows", "show", "quick").out
 	r.write(filepath.Join(r.clone, ".agentmux", "workflows", "own.yaml"),
 		strings.Replace(strings.Replace(quick, "name: quick", "name: own", 1), "description: ", "description: "+quoted+" # ", 1))
@@ -101,7 +101,7 @@ func TestSecurity21NoCommandSpeaksToTheTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, row := range rows {
-		if row.Key == "github.link_hosts" && fmt.Sprint(row.Value) != "[a\x1b]0;owned\x07b\x1b[2Jc\u009b1me\u202ef\U000e0041h\u200bi\bj\rk\x7fl]" {
+		if row.Key == "agents.test_command" && fmt.Sprint(row.Value) != "[echo a\x1b]0;owned\x07b\x1b[2Jc\u009b1me\u202ef\U000e0041h\u200bi\bj\rk\x7fl]" {
 			t.Errorf("--json has %q", row.Value)
 		}
 	}

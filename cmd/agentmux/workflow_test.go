@@ -70,6 +70,9 @@ func TestProtocolW4AFailedQuickReviewEndsInADraft(t *testing.T) {
 	if n := len(repo.Comments(1)); n == 0 {
 		t.Error("a session of a labelled issue is not shown on it")
 	}
+	if got := r.resultOf(e); got.Outcome != "needs_human" || got.ExitCode != 3 || got.Issue != 1 || got.Repo != rigRepo || len(pulls) > 0 && got.PRNumber != pulls[0].Number || got.Verdict != "fail" {
+		t.Errorf("result %+v", got)
+	}
 }
 
 // Configuration and workflows of a run in a clone are those on disk, and it says so.

@@ -126,6 +126,27 @@ func TestAGateShowsWhatItAsksAbout(t *testing.T) {
 	}
 }
 
+// A gate's comment names each held path once: in the list of files, or behind it what that does not
+// reach; and what the output gate would block later.
+func TestAGateNamesWhatItHolds(t *testing.T) {
+	sc := newScene(t, nil)
+	sink := &paper{}
+	m := sc.mirror(mirror.Options{Server: serverOf(sink), Changes: func(string) []string {
+		return append([]string{"33 files changed, +40 -2", "CODEOWNERS +1 -0 (held: maintain permission approves it)"}, slices.Repeat([]string{"docs/a.md +1 -0"}, 32)...)
+	}})
+	sc.play(`10:06 1 phase_entered {"phase":"completing","kind":"complete"}`)
+	sc.play(`10:07 1 gate_opened {"gate":"completion","digest":"` + strings.Repeat("0a1b2c3d", 8) + `","reason":"review_passed","held":["CODEOWNERS","z/AGENTS.md","more than 100 changed files"],"findings":["path.blocked: x.yml"]}`)
+	sc.finish(m)
+	got := sink.String()
+	for want, times := range map[string]int{
+		"CODEOWNERS": 1, "Held, too: maintain permission approves it.\n- `z/AGENTS.md`\n- `more than 100 changed files`\n": 1, "The output gate blocks:\n- path.blocked: x.yml": 1,
+	} {
+		if n := strings.Count(got, want); n != times {
+			t.Errorf("%q is said %d times:\n%s", want, n, got)
+		}
+	}
+}
+
 // Where comments are read while the session runs, its questions ask for one, and its end does not.
 func TestAnEndAsksForNoCommentWhereNoneIsReadAfterIt(t *testing.T) {
 	sc := newScene(t, nil)

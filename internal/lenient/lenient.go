@@ -4,6 +4,8 @@ package lenient
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -69,6 +71,17 @@ func Number(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
+// Int returns the number that an object has under a key, without judging the rest of it; 0 if there
+// is none.
+func Int(data []byte, key string) (n int, err error) {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(data, &object); err != nil || object[key] == nil {
+		return 0, err
+	}
+	err = json.Unmarshal(Number(object[key]), &n)
+	return n, err
+}
+
 // Text turns 42 into "42".
 func Text(raw json.RawMessage) json.RawMessage {
 	var n json.Number
@@ -120,4 +133,13 @@ func Object(keys map[string]json.RawMessage) []byte {
 		body = append(append(body, `"`+key+`":`...), keys[key]...)
 	}
 	return append(body, '}')
+}
+
+// Cause is an error of encoding/json in words for a person.
+func Cause(err error) string {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		return fmt.Sprintf("%s: found %s", wrong.Field, wrong.Value)
+	}
+	return strings.TrimPrefix(err.Error(), "json: ")
 }

@@ -323,6 +323,9 @@ func TestSecurity14Sizes(t *testing.T) {
 			t.Errorf("%s: findings %q, held %q; want %q, %q", c.name, findings(got), notes(got.Held), c.finding, c.held)
 		}
 	}
+	if one, other := outgate.Paths(r.check(many(101)).Held), outgate.Paths(r.check(many(200)).Held); len(one) != 1 || !slices.Equal(one, other) {
+		t.Errorf("large changes are held as %q and as %q", one, other)
+	}
 	r.spec.MaxFiles, r.spec.MaxBytes = 3, 100
 	for name, c := range map[string]struct {
 		files map[string]string

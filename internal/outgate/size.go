@@ -75,6 +75,8 @@ func (c *check) hardSize(added int64) {
 	}
 }
 
+// softSize holds what is large. What it says of the whole change names the limit and not the figure,
+// so that it is the same words for a change that a person has seen and for one that lacks a file of it.
 func (c *check) softSize(ctx context.Context, added int64, growth map[string]int64) error {
 	lines := 0
 	small, err := c.small(ctx, growth)
@@ -97,14 +99,14 @@ func (c *check) softSize(ctx context.Context, added int64, growth map[string]int
 			}
 		}
 	}
-	if n := len(c.changes); n > softFiles {
-		c.hold(Note{"size.files", "", fmt.Sprintf("%d changed files", n)})
+	if len(c.changes) > softFiles {
+		c.hold(Note{"size.files", "", fmt.Sprintf("more than %d changed files", softFiles)})
 	}
 	if added > softBytes {
-		c.hold(Note{"size.bytes", "", fmt.Sprintf("%d bytes added", added)})
+		c.hold(Note{"size.bytes", "", fmt.Sprintf("more than %d bytes added", softBytes)})
 	}
 	if lines > softLines {
-		c.hold(Note{"size.lines", "", fmt.Sprintf("%d changed lines", lines)})
+		c.hold(Note{"size.lines", "", fmt.Sprintf("more than %d changed lines", softLines)})
 	}
 	return nil
 }

@@ -32,18 +32,18 @@ func (p *completion) enter(phase workflows.Phase) {
 	p.decide()
 }
 
-// decide opens the gate, or approves by policy.
+// decide has the gate opened, or approves by policy.
 func (p *completion) decide() {
 	set := p.s.Settings
 	exhausted := p.s.ReviewExhausted
 	phase, _ := p.def.Kind(workflows.KindComplete)
 	switch {
 	case p.s.Interactive && (exhausted || phase.Gate || !set.SkipFinalApproval):
-		p.gate.open(orchestrator.GateCompletion, p.reason())
+		p.advance(orchestrator.StepGate)
 	case !p.s.Interactive && exhausted && set.OnExhausted == "stop":
 		p.outcome.park(orchestrator.ReasonReviewExhausted, "the last review failed and no fix round is left", "resume to decide, or say what to change")
 	case !p.s.Interactive && !exhausted && (phase.Gate || set.ApproveCompletion):
-		p.gate.open(orchestrator.GateCompletion, p.reason())
+		p.advance(orchestrator.StepGate)
 	case !p.s.Interactive && exhausted:
 		p.begin(orchestrator.Approval{})
 	default:
@@ -54,10 +54,28 @@ func (p *completion) decide() {
 
 // reason is why the result waits for a person.
 func (p *completion) reason() orchestrator.GateReason {
-	if p.s.ReviewExhausted {
+	switch {
+	case p.s.Completion.Nothing:
+		return orchestrator.GateNothing
+	case p.s.ReviewExhausted:
 		return orchestrator.GateExhausted
 	}
 	return orchestrator.GatePassed
+}
+
+// inspected opens the gate with what the output gate names of the work: that is what a person
+// approves. What was decided meanwhile comes first.
+func (p *completion) inspected(tree string, res orchestrator.Result) {
+	c := &p.s.Completion
+	if phase, _ := p.phase(); phase.Kind != workflows.KindComplete || c.Next != orchestrator.StepGate || p.s.Paused || p.s.Ended() {
+		return
+	}
+	if tree != p.s.Integrated.Tree {
+		p.nextStep()
+		return
+	}
+	c.Next, c.Asked, c.Findings = "", res.Held, res.Findings
+	p.gate.open(orchestrator.GateCompletion, p.reason())
 }
 
 // begin starts the last steps.
@@ -77,6 +95,8 @@ func (p *completion) nextStep() {
 		return
 	}
 	switch p.s.Completion.Next {
+	case orchestrator.StepGate:
+		p.effect(orchestrator.EffInspect, "inspect@"+p.round(), orchestrator.Args{Tree: p.s.Integrated.Tree, Round: p.s.ChangeRound})
 	case orchestrator.StepCommit:
 		p.askCommit()
 	case orchestrator.StepPush:
@@ -88,7 +108,9 @@ func (p *completion) nextStep() {
 	}
 }
 
-var completionStep = map[string]bool{orchestrator.EffCommit: true, orchestrator.EffPush: true, orchestrator.EffPR: true, orchestrator.EffLastCompletion: true}
+var completionStep = map[string]bool{
+	orchestrator.EffInspect: true, orchestrator.EffCommit: true, orchestrator.EffPush: true, orchestrator.EffPR: true, orchestrator.EffLastCompletion: true,
+}
 
 // advance notes the next step of the completion and takes it.
 func (p *completion) advance(step string) {
@@ -100,22 +122,9 @@ func (p *completion) askCommit() {
 	c := p.s.Completion
 	p.effect(orchestrator.EffCommit, "commit@"+p.round(), orchestrator.Args{
 		Commit: p.s.Integrated.Commit, Tree: p.s.Integrated.Tree, Base: p.s.BaseSHA, Exclude: c.Exclude,
-		Message: p.commitMessage(), Allowed: c.Approved && c.Shown && (p.s.Interactive || c.Attended), Date: c.AuthorDate, Round: p.s.ChangeRound,
+		Message: duty.CommitMessage(p.def, p.s), Allowed: c.Approved && c.Shown && (p.s.Interactive || c.Attended), Date: c.AuthorDate, Round: p.s.ChangeRound,
 		Branch: p.s.FeatureBranch,
 	}, p.fsPending()...)
-}
-
-// commitMessage picks the person's message, else the first reviewer's.
-func (p *completion) commitMessage() string {
-	if m := p.s.Completion.Message; m != "" {
-		return m
-	}
-	for _, role := range duty.ReviewRoles(p.def, p.s) {
-		if m := p.s.ReviewResults[role].CommitMessage; m != "" {
-			return m
-		}
-	}
-	return ""
 }
 
 func (p *completion) askPush() {
@@ -127,24 +136,8 @@ func (p *completion) askPR() {
 	c := p.s.Completion
 	p.effect(orchestrator.EffPR, "pr@"+p.round(), orchestrator.Args{
 		Commit: c.Commit, Tree: c.Tree, Branch: p.s.FeatureBranch, Round: p.s.ChangeRound,
-		Draft: !p.ready(), Exhausted: c.Exhausted, Held: c.Held,
+		Draft: !duty.Ready(p.def, p.s), Exhausted: c.Exhausted, Held: c.Held,
 	})
-}
-
-// ready reports whether nothing is left for a person to decide before the pull
-// request can be looked at: every last verdict is a pass for exactly this tree.
-func (p *completion) ready() bool {
-	c := p.s.Completion
-	if p.s.Settings.Ready == "never" || c.Exhausted || len(c.Held) > 0 {
-		return false
-	}
-	for _, role := range duty.ReviewRoles(p.def, p.s) {
-		res := p.s.ReviewResults[role]
-		if res.Verdict != verdictPass || res.Tree != c.Tree {
-			return false
-		}
-	}
-	return true
 }
 
 func (p *completion) opened(res orchestrator.Result) {
@@ -190,9 +183,9 @@ func (p *completion) reissue(reason string) {
 	switch {
 	case p.s.Gate != nil:
 	case reason == orchestrator.ReasonReviewExhausted:
-		p.gate.open(orchestrator.GateCompletion, orchestrator.GateExhausted)
+		p.advance(orchestrator.StepGate)
 	case reason == orchestrator.ReasonNothingToCommit && attended:
-		p.gate.open(orchestrator.GateCompletion, orchestrator.GateNothing)
+		p.advance(orchestrator.StepGate)
 	case c.Next == "": // nothing was decided yet
 		p.decide()
 	default:
@@ -222,6 +215,7 @@ func (r *reducer) committed(_ orchestrator.Effect, res orchestrator.Result) {
 		r.outcome.park(orchestrator.ReasonCommitRefused, res.Refused, "resume to try again")
 	default:
 		c.Commit, c.Tree, c.Parent, c.Subject, c.Held, c.Findings = res.Commit, res.Tree, res.Parent, res.Subject, res.Held, nil
+		c.Open = duty.Unapproved(*c, res.Held)
 		r.event(orchestrator.CommitCreatedRecord{SHA: res.Commit, Branch: r.s.FeatureBranch, Subject: res.Subject, Files: res.Files})
 		c.Rescan = false
 		r.completion.advance(orchestrator.StepPush)

@@ -34,10 +34,7 @@ func (g *gate) open(name string, why orchestrator.GateReason) {
 	opened := orchestrator.GateOpenedRecord{Gate: name, Digest: gate.Digest, Reason: why}
 	if name == orchestrator.GateCompletion {
 		tree := g.s.Integrated.Tree // the state's own may change before this is written
-		opened.Tree = &tree
-	}
-	if why == orchestrator.GateBlocked {
-		opened.Findings = g.s.Completion.Findings
+		opened.Tree, opened.Held, opened.Findings = &tree, g.s.Completion.Asked, g.s.Completion.Findings
 	}
 	g.event(opened)
 	if !g.s.Interactive {
@@ -129,7 +126,7 @@ func (r *reducer) approve(a orchestrator.Approval, by origin) {
 	}
 	a.Of = digest
 	r.gate.writeApproval(a)
-	r.s.Completion.Approved = true
+	r.s.Completion = duty.Approved(r.s.Completion)
 	r.completion.begin(a)
 }
 

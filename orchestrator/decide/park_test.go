@@ -447,6 +447,127 @@ func TestProtocolG5ReadyOnlyForTheTreeThatPassed(t *testing.T) {
 	}
 }
 
+// A held path that a person approved at the gate that showed it leaves nothing to decide. Policy
+// approves none, nor does a yes to a gate that did not show it.
+func TestProtocolG7AnApprovedHeldPathIsReady(t *testing.T) {
+	held := func(paths ...string) orchestrator.Result { return orchestrator.Result{Held: paths} }
+	for name, c := range map[string]struct {
+		interactive, gate bool
+		shown             orchestrator.Result
+		draft             bool
+	}{
+		"at a terminal":            {interactive: true, gate: true, shown: held("AGENTS.md", "b")},
+		"at an open gate":          {gate: true, shown: held("AGENTS.md")},
+		"at a gate without it":     {interactive: true, gate: true, shown: held("b"), draft: true},
+		"at a gate with no list":   {interactive: true, gate: true, draft: true},
+		"where nobody is asked":    {shown: held("AGENTS.md"), draft: true},
+		"by policy, at a terminal": {interactive: true, shown: held("AGENTS.md"), draft: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newSim(t, "quick", func(s *orchestrator.State) {
+				s.Interactive = c.interactive
+				s.Settings.ApproveCompletion, s.Settings.SkipFinalApproval = c.gate, !c.gate
+			})
+			m.result = holding(c.shown, "AGENTS.md")
+			m.toEnd()
+			if c.gate {
+				opened := m.last(orchestrator.EvGateOpened).Data.(orchestrator.GateOpenedRecord)
+				if !slices.Equal(opened.Held, c.shown.Held) || opened.Tree == nil || *opened.Tree != m.s.Integrated.Tree {
+					t.Errorf("opened %+v", opened)
+				}
+				m.command("approve", nil)
+			}
+			m.phase(orchestrator.PhaseDone)
+			if m.s.Completion.Draft != c.draft {
+				t.Errorf("draft: %v", m.s.Completion.Draft)
+			}
+		})
+	}
+}
+
+// holding is the output gate: what it says of the work, and what of a commit is held.
+func holding(shown orchestrator.Result, paths ...string) func(orchestrator.Effect) orchestrator.Result {
+	return func(e orchestrator.Effect) orchestrator.Result {
+		switch e.Type {
+		case orchestrator.EffInspect:
+			return shown
+		case orchestrator.EffCommit:
+			return orchestrator.Result{Commit: "f", Tree: e.Args.Tree, Held: paths}
+		}
+		return orchestrator.Result{}
+	}
+}
+
+// A held path that nobody approved keeps the draft in later rounds, which do not touch it.
+func TestSecurity13ALaterRoundApprovesNothingOfAnEarlierOne(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	m.result = holding(orchestrator.Result{}, "AGENTS.md")
+	m.toEnd()
+	m.phase(orchestrator.PhaseDone)
+	m.result = holding(orchestrator.Result{})
+	m.command("changes", map[string]any{"text": "Also b."})
+	m.toEnd()
+	m.phase(orchestrator.PhaseDone)
+	if c := m.s.Completion; m.s.ChangeRound != 1 || len(c.Held) != 0 || !c.Draft {
+		t.Errorf("round %d: %+v", m.s.ChangeRound, c)
+	}
+}
+
+// The gate opens with what the output gate says, once and only if nothing was decided meanwhile.
+func TestTheCompletionGateOpensWithItsList(t *testing.T) {
+	begin := func() *sim {
+		m := newSim(t, "quick", interactive)
+		m.result = holding(orchestrator.Result{Held: []string{"AGENTS.md"}, Findings: []string{"size: large"}})
+		m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffInspect }
+		m.toEnd()
+		if m.s.Gate != nil || m.s.Completion.Next != orchestrator.StepGate {
+			t.Fatalf("the gate does not wait: %+v", m.s.Completion)
+		}
+		return m
+	}
+	goOn := func(m *sim) {
+		m.hold = nil
+		m.settle()
+	}
+	listed := func(m *sim) {
+		t.Helper()
+		if n := m.count(orchestrator.EvGateOpened); n != 1 || m.s.Gate == nil {
+			t.Fatalf("%d gates, %+v", n, m.s.Gate)
+		}
+		opened := m.last(orchestrator.EvGateOpened).Data.(orchestrator.GateOpenedRecord)
+		if !slices.Equal(opened.Held, []string{"AGENTS.md"}) || !slices.Equal(opened.Findings, []string{"size: large"}) || opened.Reason != orchestrator.GatePassed {
+			t.Errorf("opened %+v", opened)
+		}
+	}
+	m := begin()
+	goOn(m)
+	listed(m)
+
+	m = begin()
+	m.command("pause", nil)
+	goOn(m)
+	if m.s.Gate != nil {
+		t.Error("a gate opens in a pause")
+	}
+	m.command("resume", nil)
+	m.settle()
+	listed(m)
+
+	m = begin()
+	m.command("stop", nil)
+	goOn(m)
+	if m.s.Gate != nil {
+		t.Errorf("a gate of a session that was stopped: %+v", m.s.Gate)
+	}
+
+	m = begin()
+	m.hold = nil
+	m.failing(orchestrator.EffInspect, orchestrator.FailNever)
+	if m.s.Gate == nil || m.count(orchestrator.EvGateOpened) != 1 {
+		t.Errorf("no gate without a list: %+v", m.s)
+	}
+}
+
 func TestProtocolG6WithoutPushThereIsNoPullRequest(t *testing.T) {
 	m := newSim(t, "quick", nil)
 	m.result = completion(orchestrator.EffPush, orchestrator.Result{Skipped: "no remote"})

@@ -41,7 +41,7 @@ func (p *plan) set(a *orchestrator.Artifact) {
 	s.ActiveReviews, s.ReviewResults = map[string]string{}, map[string]orchestrator.ReviewResult{}
 	s.ChangeRequest = ""
 	// The branch stays where it is: another request for changes takes over what people put on it.
-	s.Completion = orchestrator.Completion{Pushed: s.Completion.Pushed, PRNumber: s.Completion.PRNumber, PRURL: s.Completion.PRURL}
+	s.Completion = orchestrator.Completion{Pushed: s.Completion.Pushed, PRNumber: s.Completion.PRNumber, PRURL: s.Completion.PRURL, Open: s.Completion.Open}
 }
 
 // drop forgets the plan that a change request replaces: what it finished is in

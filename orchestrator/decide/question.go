@@ -18,12 +18,12 @@ type questions struct {
 }
 
 func (qs *questions) ask(q orchestrator.Question) {
-	q.AskedAt = qs.now
+	q.Kind, q.AskedAt = orchestrator.KindQuestion, qs.now
 	if q.Options == nil {
 		q.Options = []string{}
 	}
 	qs.s.Questions = append(qs.s.Questions, q)
-	qs.event(orchestrator.QuestionAskedRecord{ID: q.ID, Role: q.Role, Task: q.Task, Text: q.Text, Options: q.Options})
+	qs.event(orchestrator.QuestionAskedRecord{ID: q.ID, Kind: q.Kind, Role: q.Role, Task: q.Task, Text: q.Text, Options: q.Options})
 	if !qs.s.Interactive {
 		qs.clock.arm(questionTimer(q.ID), qs.s.Settings.LimitHumanWait)
 	}

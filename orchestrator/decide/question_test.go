@@ -32,6 +32,37 @@ func TestProtocolP12InteractiveExitAsksThePerson(t *testing.T) {
 	}
 }
 
+// Each question has a kind, in the state and in its record; one of a state that an earlier version
+// wrote has it once it is read.
+func TestEachQuestionHasAKind(t *testing.T) {
+	of := func(s *orchestrator.State) string {
+		var kinds []string
+		for _, q := range s.Questions {
+			kinds = append(kinds, q.Kind)
+		}
+		return strings.Join(kinds, " ")
+	}
+	m := newSim(t, "quick", interactive)
+	m.tool("ask_human", "planner", map[string]any{"id": "q1", "question": "Which?"}, nil)
+	if asked := m.last(orchestrator.EvQuestionAsked).Data.(orchestrator.QuestionAskedRecord); of(m.s) != "question" || asked.Kind != "question" {
+		t.Errorf("of an agent: %q, %+v", of(m.s), asked)
+	}
+	m = newSim(t, "quick", interactive)
+	m.exit("planner", 0)
+	if asked := m.last(orchestrator.EvQuestionAsked).Data.(orchestrator.QuestionAskedRecord); of(m.s) != "question" || asked.Kind != "question" {
+		t.Errorf("of the session: %q, %+v", of(m.s), asked)
+	}
+	data, err := m.s.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	older := strings.ReplaceAll(string(data), "      \"kind\": \"question\",\n", "")
+	s, err := orchestrator.Decode([]byte(older[:strings.LastIndex(older, ",\n  \"checksum\"")] + "\n}\n"))
+	if err != nil || len(older) == len(data) || of(s) != "question" {
+		t.Errorf("of an earlier version: %q, %v", of(s), err)
+	}
+}
+
 func TestNoAgentCanAskInTheNameOfTheSession(t *testing.T) {
 	m := newSim(t, "quick", nil)
 	m.tool("ask_human", "planner", map[string]any{"id": "host-1", "question": "Stop?"}, nil)

@@ -19,11 +19,14 @@ var results = map[string]func(*reducer, orchestrator.Effect, orchestrator.Result
 	orchestrator.EffKeepLate:        func(r *reducer, e orchestrator.Effect, res orchestrator.Result) { r.crew.keptLate(e, res) },
 	orchestrator.EffPreserve:        func(r *reducer, e orchestrator.Effect, res orchestrator.Result) { r.workspaces.preserved(e, res) },
 	orchestrator.EffDeliver:         delivered,
-	orchestrator.EffCommit:          (*reducer).committed,
-	orchestrator.EffPush:            (*reducer).pushed,
-	orchestrator.EffPR:              func(r *reducer, _ orchestrator.Effect, res orchestrator.Result) { r.completion.opened(res) },
-	orchestrator.EffLastCompletion:  func(r *reducer, _ orchestrator.Effect, _ orchestrator.Result) { r.completion.completed() },
-	orchestrator.EffAdopt:           func(r *reducer, _ orchestrator.Effect, res orchestrator.Result) { r.crew.adopted(res) },
+	orchestrator.EffInspect: func(r *reducer, e orchestrator.Effect, res orchestrator.Result) {
+		r.completion.inspected(e.Args.Tree, res)
+	},
+	orchestrator.EffCommit:         (*reducer).committed,
+	orchestrator.EffPush:           (*reducer).pushed,
+	orchestrator.EffPR:             func(r *reducer, _ orchestrator.Effect, res orchestrator.Result) { r.completion.opened(res) },
+	orchestrator.EffLastCompletion: func(r *reducer, _ orchestrator.Effect, _ orchestrator.Result) { r.completion.completed() },
+	orchestrator.EffAdopt:          func(r *reducer, _ orchestrator.Effect, res orchestrator.Result) { r.crew.adopted(res) },
 	orchestrator.EffCheckpoint: func(r *reducer, _ orchestrator.Effect, res orchestrator.Result) {
 		r.saving.late(res.Skipped != "")
 		if res.Path != "" {
@@ -149,6 +152,8 @@ func (r *reducer) gaveUp(e orchestrator.Effect, cause string) {
 		r.mail.Undeliverable(e.Args.Seq, cause)
 	case orchestrator.EffAdopt:
 		r.crew.launchOwed() // the push meets these commits again
+	case orchestrator.EffInspect:
+		r.completion.inspected(e.Args.Tree, orchestrator.Result{}) // what the gate does not show is not approved by it
 	case orchestrator.EffCommit:
 		r.outcome.park(orchestrator.ReasonCommitRefused, cause, "resume to try again")
 	case orchestrator.EffPush:

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/internal/lenient"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/post"
@@ -183,7 +184,7 @@ const maxExcerpt = 120
 // badPayload records a line whose payload holds something of a wrong type.
 func (ls *lines) badPayload(l *orchestrator.Line, err error) {
 	ls.event(orchestrator.InputCorruptRecord{
-		File: l.File, Offset: l.Cursor.LineStart, Reason: "payload: " + orchestrator.JSONCause(err), Excerpt: orchestrator.Truncate(string(l.Payload), maxExcerpt),
+		File: l.File, Offset: l.Cursor.LineStart, Reason: "payload: " + lenient.Cause(err), Excerpt: orchestrator.Truncate(string(l.Payload), maxExcerpt),
 	})
 }
 

@@ -53,7 +53,7 @@ func AnswerFaults(s *orchestrator.State, of string, yes bool, written orchestrat
 func GateDigest(g *orchestrator.Gate, s *orchestrator.State) string {
 	body, err := json.Marshal([]any{
 		"gate", s.SessionID, g.Name, g.Reason, g.OpenedAt, s.Visit, s.ChangeRound, s.BaseSHA, s.PlanSHA256, s.Integrated.Tree,
-		s.ReviewExhausted, s.Completion.Findings,
+		s.ReviewExhausted, s.Completion.Findings, s.Completion.Asked,
 	})
 	if err != nil {
 		panic("duty: a gate always marshals: " + err.Error())

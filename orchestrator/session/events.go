@@ -9,12 +9,12 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/agentmux/agentmux/internal/lenient"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
-// Events returns the committed records after the one numbered after, in order,
-// and how many lines in between could not be read. Records beyond state.json's
-// seq are not committed and not returned.
+// Events returns the committed records after the one numbered after, in order, and how many lines in
+// between could not be read. Records beyond state.json's seq are not committed and not returned.
 func (s *Session) Events(after int) (records []orchestrator.Event, bad int, err error) {
 	f := s.Follow(after)
 	records, err = f.Read()
@@ -110,7 +110,7 @@ func (s *Session) committed() (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read state: %w", err)
 	}
-	seq, err := orchestrator.SeqOf(data)
+	seq, err := lenient.Int(data, "seq")
 	if err != nil {
 		return 0, &CorruptError{Name: s.Name(), Reason: "state.json: " + err.Error(), cause: err}
 	}

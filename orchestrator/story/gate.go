@@ -25,12 +25,13 @@ type Gate struct {
 	Digest   string                  // of what it shows
 	Reason   orchestrator.GateReason // why it is open
 	Findings []string                // of the output gate
+	Held     []string                // paths that the output gate holds
 }
 
 func (g *Gate) fold(e orchestrator.Event) {
 	switch d := e.Data.(type) {
 	case orchestrator.GateOpenedRecord:
-		*g = Gate{Name: d.Gate, Digest: d.Digest, Reason: d.Reason, Findings: d.Findings}
+		*g = Gate{Name: d.Gate, Digest: d.Digest, Reason: d.Reason, Findings: d.Findings, Held: d.Held}
 	case orchestrator.GateClosedRecord, orchestrator.DoneRecord:
 		*g = Gate{}
 	}

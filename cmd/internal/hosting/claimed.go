@@ -33,7 +33,7 @@ func runClaimed(ctx context.Context, a *site.Finder, s *site.Site, spec host.Run
 		if t.Host, err = tenure.HostOf(spec.Dir); err != nil {
 			return nil, err
 		}
-		if t.Machine, err = s.Host.HostID(); err != nil {
+		if t.Machine, err = claim.KeptHostID(s.Host.StateHome); err != nil {
 			return nil, err
 		}
 		if t.Desk, err = openDesk(ctx, s, issue, t.Host); err != nil {

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -22,6 +23,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/hostlog"
+	"github.com/agentmux/agentmux/cmd/internal/outcome"
 	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/shield"
@@ -38,6 +40,10 @@ func Host(ctx context.Context, a *site.Finder, s *site.Site, spec host.RunSpec) 
 	if note := show.SetupNote(site.ProjectOf(session.Entry{Dir: spec.Dir}), s.Config); note != "" {
 		a.Say("%s", note)
 	}
+	result := filepath.Join(spec.Dir, outcome.File)
+	if err := os.Remove(result); err != nil && !errors.Is(err, fs.ErrNotExist) { // of an earlier run
+		return err
+	}
 	told, err := narrate(a, s, &spec)
 	if err != nil {
 		return err
@@ -50,7 +56,27 @@ func Host(ctx context.Context, a *site.Finder, s *site.Site, spec host.RunSpec) 
 	if !s.Log.Plain {
 		show.TellEnd(ctx, a, spec.Dir, state)
 	}
-	return exit.Quiet(outcomeCode(state))
+	code := outcomeCode(state)
+	if !state.Interactive {
+		if err := leave(ctx, spec.Dir, result, code); err != nil {
+			a.Say("%s is not written: %v", outcome.File, err)
+		}
+	}
+	return exit.Quiet(code)
+}
+
+// leave writes for programs how a session without a person ended.
+func leave(ctx context.Context, dir, file string, code int) error {
+	sess, s, err := outcome.Open(dir)
+	if err != nil {
+		return err
+	}
+	st := show.Tell(ctx, session.Entry{Name: filepath.Base(dir), Dir: dir, State: s})
+	r := outcome.Result{ExitCode: code, Repo: string(s.Repo), Issue: s.IssueNumber, Next: st.Next()}
+	if err := r.OfSession(sess, s, st); err != nil {
+		return err
+	}
+	return r.Write(file)
 }
 
 func outcomeCode(s *orchestrator.State) int {

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/outcome"
 )
 
 // LeftClaims is left for tests.
@@ -14,17 +15,17 @@ var LeftClaims = left
 func (r Request) Settle(ctx context.Context) { r.settle(ctx) }
 
 // EndWith ends a job that has an error, and writes its log.
-func EndWith(out io.Writer, err error) (Result, error) {
+func EndWith(out io.Writer, err error) (outcome.Result, error) {
 	r := run{log: NewLog(out), shown: func(text string) string { return text }}
-	var result Result
+	var result outcome.Result
 	code, text := exit.Explain(err)
-	result.ofError(err, text)
+	ofError(&result, err, text)
 	result.ExitCode = code
 	return result, r.end(result)
 }
 
 // End ends a job with a result, and writes its log.
-func End(out io.Writer, result Result) error {
+func End(out io.Writer, result outcome.Result) error {
 	r := run{log: NewLog(out), shown: func(text string) string { return text }}
 	return r.end(result)
 }

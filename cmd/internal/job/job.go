@@ -32,6 +32,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/daemon"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/outcome"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator/engine"
@@ -59,11 +60,11 @@ func Run(ctx context.Context, f *site.Finder, asked string) error {
 	ctx, cancel := context.WithDeadlineCause(ctx, time.Now().Add(handOverAfter), host.ErrHandOver)
 	defer cancel()
 	r := &run{finder: f, log: log, inputs: ReadInputs(), watcher: watch.New(watch.Options{}), shown: f.Shown(), told: map[string]int{}}
-	var result Result
+	var result outcome.Result
 	err := r.serve(ctx, asked, &result)
 	code, text := exit.Explain(err)
 	if err == nil {
-		code = result.code()
+		code = codeOf(result)
 	}
 	if signaled(ctx) {
 		code = exit.Canceled
@@ -74,11 +75,14 @@ func Run(ctx context.Context, f *site.Finder, asked string) error {
 		result.Next = "the next sweep starts a job that continues; /agentmux retry does it now"
 	}
 	if text != "" {
-		result.ofError(err, f.Redactor().Redact(text))
+		ofError(&result, err, f.Redactor().Redact(text))
 	}
 	result.ExitCode = code
 	if r.dir != "" {
 		r.keep(ctx, result.Repo)
+		if err := result.Write(filepath.Join(r.dir, outcome.File)); err != nil { // as after any run without a person
+			f.Say("%v", err)
+		}
 	}
 	if err := result.Write(ResultFile()); err != nil && text != "" {
 		f.Say("%v", err) // the disk is full, as a rule, and the annotation says what the job lacked
@@ -101,7 +105,7 @@ func signaled(ctx context.Context) bool {
 }
 
 // serve judges the event and serves its issue.
-func (r *run) serve(ctx context.Context, asked string, result *Result) error {
+func (r *run) serve(ctx context.Context, asked string, result *outcome.Result) error {
 	result.Outcome = OutcomeNone
 	if problems := r.inputs.Check(); len(problems) > 0 {
 		r.refused = true
@@ -163,7 +167,7 @@ func (r *run) serve(ctx context.Context, asked string, result *Result) error {
 	case r.inputs.On("dry-run"):
 		result.Sentence = "a dry run: nothing was written; the log says what would be"
 	case r.dir != "":
-		return result.ofSession(ctx, r.dir)
+		return ofSession(ctx, result, r.dir)
 	case len(r.report.Refused) > 0:
 		result.Outcome, result.Sentence = OutcomeRefused, "the request was refused; the issue says why"
 	default:
@@ -211,14 +215,14 @@ const mostHeld = 9
 
 // end tells how the job ended, and returns the error with its exit code. What needs a person does
 // not fail it.
-func (r *run) end(result Result) error {
+func (r *run) end(result outcome.Result) error {
 	for i, path := range result.Held {
 		if i == mostHeld {
 			break
 		}
 		r.log.Annotate(Warning, "needs a look", path)
 	}
-	line := result.line()
+	line := lineOf(result)
 	if r.refused {
 		r.finder.Say("%s", r.shown(line))
 		return exit.Quiet(result.ExitCode)
@@ -238,8 +242,8 @@ func (r *run) end(result Result) error {
 	return exit.Quiet(result.ExitCode)
 }
 
-// line says how the job ended in a line or a few.
-func (r *Result) line() string {
+// lineOf says how the job ended in a line or a few.
+func lineOf(r outcome.Result) string {
 	parts := []string{strings.ReplaceAll(r.Outcome, "_", " ")}
 	if r.PRURL != "" {
 		parts = append(parts, r.PRURL)

@@ -13,6 +13,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/daemon"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/job"
+	"github.com/agentmux/agentmux/cmd/internal/outcome"
 	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
 )
 
@@ -46,7 +47,7 @@ func TestAnErrorIsOneAnnotation(t *testing.T) {
 // Each path that needs a look is a warning, as many as the page of a run shows beside how it ended.
 func TestPathsThatNeedALookAreWarnings(t *testing.T) {
 	var out bytes.Buffer
-	result := job.Result{Outcome: "needs_human", ExitCode: exit.NeedsHuman}
+	result := outcome.Result{Outcome: "needs_human", ExitCode: exit.NeedsHuman}
 	for n := range 12 {
 		result.Held = append(result.Held, fmt.Sprintf("%d/Makefile\n::error::no", n))
 	}

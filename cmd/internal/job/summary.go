@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentmux/agentmux/cmd/internal/outcome"
 	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
@@ -21,7 +22,7 @@ const maxRow = 2000
 
 // Summary is the page of the job: the outcome first. Texts of others are code in it. Issue and pull request are links to
 // server, the address of its web pages, if the result says the same of itself; an agent may have written that.
-func Summary(r Result, server string) string {
+func Summary(r outcome.Result, server string) string {
 	at := strings.TrimSuffix(server, "/") + "/" + r.Repo
 	if !webAddress().MatchString(at) {
 		at = ""
@@ -143,7 +144,7 @@ func span(text string) string {
 func cell(text string) string { return strings.ReplaceAll(span(text), "|", "\\|") }
 
 // Outputs are those of the action, in the form of the runner's file. A value is one line.
-func Outputs(r Result) string {
+func Outputs(r outcome.Result) string {
 	number := ""
 	if r.PRNumber > 0 {
 		number = strconv.Itoa(r.PRNumber)

@@ -8,19 +8,20 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/cmd/internal/job"
+	"github.com/agentmux/agentmux/cmd/internal/outcome"
 	"github.com/agentmux/agentmux/internal/usage"
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
 
-var whole = job.Result{
+var whole = outcome.Result{
 	Outcome: "needs_human", Repo: "octo/widgets", Issue: 12, Session: "20261121-100512-issue-12-add-retry", Workflow: "feature",
 	Branch: "agentmux/issue-12-add-retry", PRNumber: 88, PRURL: "https://github.com/octo/widgets/pull/88", Draft: true,
 	HeadSHA: "b07d3e9", Digest: "9f2c41d07a3b", Sentence: "question q1 was not answered in time\n## not a heading @octo <img src=x>",
-	Phases:    []job.Phase{{Name: "planning", Seconds: 61}, {Name: "implement|ing", Seconds: 3723.4}},
-	Verdicts:  []job.Verdict{{Role: "reviewer_logic", Verdict: "fail", Findings: 3}, {Role: "reviewer_quality", Verdict: "pass"}},
-	Questions: []job.Question{{ID: "q1", Text: "Which `one`? ::stop-commands::x"}}, Held: []string{"go.mod"},
+	Phases:    []outcome.Phase{{Name: "planning", Seconds: 61}, {Name: "implement|ing", Seconds: 3723.4}},
+	Verdicts:  []outcome.Verdict{{Role: "reviewer_logic", Verdict: "fail", Findings: 3}, {Role: "reviewer_quality", Verdict: "pass"}},
+	Questions: []outcome.Question{{ID: "q1", Text: "Which `one`? ::stop-commands::x"}}, Held: []string{"go.mod"},
 	Usage: &story.Sum{
 		Spent: story.Spent{Usage: usage.Usage{Input: 1200010, Output: 80002, Money: 3.4567}, Launches: 5, Unknown: 2},
 		Roles: []story.RoleSpent{
@@ -51,12 +52,12 @@ func TestSummaryGolden(t *testing.T) {
 func TestSummaryLinksNowhereElse(t *testing.T) {
 	for name, c := range map[string]struct {
 		server string
-		change func(*job.Result)
+		change func(*outcome.Result)
 	}{
-		"another server":  {"https://github.com", func(r *job.Result) { r.PRURL = "https://github.com.example.org/octo/widgets/pull/88" }},
-		"another pull":    {"https://github.com", func(r *job.Result) { r.PRURL = "https://github.com/octo/widgets/pull/89" }},
-		"no server known": {"", func(*job.Result) {}},
-		"a name with Markdown": {"https://github.com", func(r *job.Result) {
+		"another server":  {"https://github.com", func(r *outcome.Result) { r.PRURL = "https://github.com.example.org/octo/widgets/pull/88" }},
+		"another pull":    {"https://github.com", func(r *outcome.Result) { r.PRURL = "https://github.com/octo/widgets/pull/89" }},
+		"no server known": {"", func(*outcome.Result) {}},
+		"a name with Markdown": {"https://github.com", func(r *outcome.Result) {
 			r.Repo = "octo/widgets](https://example.org)"
 			r.PRURL = "https://github.com/" + r.Repo + "/pull/88"
 		}},
@@ -78,9 +79,9 @@ func TestSummaryIsBounded(t *testing.T) {
 	r.Usage = &story.Sum{}
 	long := strings.Repeat("`|\n# x", 1<<10)
 	for range 3000 {
-		r.Questions = append(r.Questions, job.Question{ID: long, Text: long})
+		r.Questions = append(r.Questions, outcome.Question{ID: long, Text: long})
 		r.Held = append(r.Held, long)
-		r.Phases = append(r.Phases, job.Phase{Name: long})
+		r.Phases = append(r.Phases, outcome.Phase{Name: long})
 		r.Usage.Roles = append(r.Usage.Roles, story.RoleSpent{Role: long})
 	}
 	r.Next = long

@@ -17,6 +17,7 @@ import (
 	"github.com/agentmux/agentmux/bot/tenure"
 	"github.com/agentmux/agentmux/cmd/internal/daemon"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/outcome"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/dispatch"
 )
@@ -24,7 +25,7 @@ import (
 // sweep starts the workflow once more for each issue whose job was lost: an open one that still has a
 // request label, which a claim would have taken off, and one that is claimed by a job that is over
 // or that let it go. It runs no session.
-func (r *run) sweep(ctx context.Context, c *config.Config, of Request, result *Result) error {
+func (r *run) sweep(ctx context.Context, c *config.Config, of Request, result *outcome.Result) error {
 	file, ref, err := workflowOf(os.Getenv("GITHUB_WORKFLOW_REF"), of.Repo)
 	if err != nil {
 		return exit.Usage(err)

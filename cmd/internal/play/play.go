@@ -38,12 +38,18 @@ type ExitError int
 // Error names the code.
 func (e ExitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// Run does what the playbook says for this agent. It returns an ExitError where
-// a step asks for an exit code, and any other error when a step failed.
+// BookError says why a playbook cannot be played: it cannot be read, or has mistakes.
+type BookError struct{ error }
+
+// Unwrap returns what is wrong.
+func (e BookError) Unwrap() error { return e.error }
+
+// Run does what the playbook says for this agent. It returns an ExitError where a step asks for
+// an exit code, a BookError where nothing can be played, and any other error when a step failed.
 func Run(ctx context.Context, o Options) error {
 	book, err := Load(o.File)
 	if err != nil {
-		return err
+		return BookError{err}
 	}
 	file, prompt, err := readPrompt(o.Prompt)
 	if err != nil {

@@ -59,6 +59,9 @@ func workOf(ctx context.Context, a *site.Finder, out *diffPage, e session.Entry,
 	for _, finding := range e.State.Completion.Findings {
 		out.line(paint.Bad, "the output gate found: "+finding)
 	}
+	for _, path := range e.State.Completion.Asked {
+		out.line(paint.Ask, path+" is held: approve also approves it")
+	}
 	if e.State.Gate != nil || len(e.State.Completion.Findings) > 0 {
 		out.line(paint.Plain, "")
 	}

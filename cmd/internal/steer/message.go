@@ -20,7 +20,7 @@ import (
 )
 
 // Write sends a message of the person to an agent of a run of an agents file. flag returns what was
-// typed for a flag of msg send.
+// typed for a flag of msg send. Of another sender it makes a message by hand, whose sender is claimed.
 func Write(ctx context.Context, a *site.Finder, flag func(name string) string) error {
 	entry, err := writable(ctx, a, flag("session"), flag("to"))
 	if err == nil {
@@ -46,6 +46,10 @@ func Write(ctx context.Context, a *site.Finder, flag func(name string) string) e
 	}
 	if err != nil {
 		return err
+	}
+	if m.From != message.Person { // the host takes it as any file by hand
+		a.Say("%s: left for the session, of a sender that is claimed; agentmux msg list --session %s shows what becomes of it", file, entry.Name)
+		return nil
 	}
 	p := typed(orchestrator.Payload{Name: post.CommandSend, File: path.Join(session.MessagesDir, file), SHA256: sum})
 	err = record(ctx, a, entry, p)
@@ -105,6 +109,11 @@ func letter(dir string, flag func(string) string) (m message.Message, warning st
 		problems = append(problems, "--to: "+problem)
 	}
 	m.To, _ = message.ParseAddress(to)
+	if text := flag("from"); text != "" {
+		if m.From, err = message.ParseAddress(text); err != nil {
+			problems = append(problems, "--from: "+err.Error())
+		}
+	}
 	if m.Headline == "" {
 		problems = append(problems, "--headline: required")
 	}

@@ -2,6 +2,7 @@ package comment
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -132,6 +133,9 @@ func (v *View) GateText(changes []string, opened orchestrator.Time) string {
 	if why := story.GateWhy(v.Gate.Reason); why != "" {
 		out = append(out, "", "It is open because "+why+".")
 	}
+	if len(v.Gate.Findings) > 0 && v.Gate.Reason != orchestrator.GateBlocked {
+		out = append(out, "", "The output gate blocks:")
+	}
 	for _, finding := range v.Gate.Findings {
 		out = append(out, "- "+v.n.Inline(markdown.Shorten(markdown.Raw(finding), 500)))
 	}
@@ -166,8 +170,28 @@ func (v *View) gateChanges(changes []string) []string {
 			out = append(out, "- "+markdown.CodeSpan(markdown.Shorten(file, 200)))
 		}
 	}
+	out = append(out, unlisted(v.Gate.Held, changes)...)
 	if v.Gate.Digest != "" {
 		out = append(out, "", "Digest `"+orchestrator.ShortDigest(v.Gate.Digest)+"`; on the machine it runs on `agentmux diff "+v.name()+"` shows all of it.")
+	}
+	return out
+}
+
+// unlisted names what the gate holds beside the files that its comment lists: it is approved, too.
+func unlisted(held, changes []string) []string {
+	listed := changes[min(1, len(changes)):min(1+maxGateFiles, len(changes))]
+	held = slices.DeleteFunc(slices.Clone(held), func(path string) bool {
+		return slices.ContainsFunc(listed, func(line string) bool { return strings.HasPrefix(line, path+" ") })
+	})
+	if len(held) == 0 {
+		return nil
+	}
+	out := []string{"", "Held, too: maintain permission approves it."}
+	for i, path := range held {
+		if i == maxGateFiles {
+			return append(out, fmt.Sprintf("- and %d more", len(held)-i))
+		}
+		out = append(out, "- "+markdown.CodeSpan(markdown.Shorten(path, 200)))
 	}
 	return out
 }
