@@ -10,7 +10,7 @@
 // An issue may be of one agent of a run of an agents file (Subject.Agent). What is said on it, and on the pull request of
 // that agent, is then for that agent alone: its line names the agent, and the session holds to it.
 //
-// A person who may give commands gets receipts: eyes when the session has the command, then a thumb
+// A person who may give commands gets receipts: eyes when the command is accepted, then a thumb
 // up or down. The reason of a refusal stands in the fold of commands of the status comment. All
 // others get silence.
 //

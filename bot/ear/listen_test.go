@@ -199,7 +199,7 @@ func TestAListenerRuns(t *testing.T) {
 		l.Run(ctx)
 	}()
 	id := s.comment("/agentmux status", "wil")
-	for s.receipts(id) != "+1" {
+	for s.receipts(id) != "eyes +1" {
 		if t.Context().Err() != nil {
 			t.Fatal("no receipt")
 		}
