@@ -252,7 +252,7 @@ func TestGitHub56AKillBetweenAnyTwoSteps(t *testing.T) {
 		"refused": {"running", "/agentmux stopp", "-1", []string{"stopp refused"}, ""},
 		"ticket":  {"ticket", "/agentmux stop", "eyes +1", nil, "drop by wil"},
 		"pull":    {"done, pull request", "/agentmux stop", "eyes +1", []string{"stop done"}, "end follow-ups by wil"},
-		"retry":   {"failed", "/agentmux retry", "eyes +1", nil, "retry comment/ by wil"},
+		"retry":   {"none", "/agentmux retry", "eyes +1", nil, "retry comment/ by wil"},
 		"status":  {"running", "/agentmux status", "eyes +1", []string{"status done"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -936,7 +936,7 @@ func TestSettleTriesWhatWasHeldBack(t *testing.T) {
 
 // A session without a host that gets a command, or a note to show, is run.
 func TestASessionWithoutAHostIsWoken(t *testing.T) {
-	for body, want := range map[string]int{"/agentmux stop": 1, "/agentmux pause": 1, "/agentmux status": 1, "/agentmux retry": 0} {
+	for body, want := range map[string]int{"/agentmux stop": 1, "/agentmux pause": 1, "/agentmux status": 1, "/agentmux retry": 1} {
 		s := newScene(t)
 		standings["parked"](s)
 		if err := s.sess.Close(); err != nil {
@@ -990,7 +990,7 @@ func TestARetryIsJudgedByTheGate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
-			standings["failed"](s)
+			standings["done"](s)
 			s.decision = c.d
 			id := s.say("/agentmux retry", "wil")
 			s.want(id, c.receipts, c.reason)

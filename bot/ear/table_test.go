@@ -104,16 +104,16 @@ func TestGitHub54EachVerbWhereverItIsSaid(t *testing.T) {
 			"approve": noGate, "changes": noGate3, "say": got, "answer": seen,
 		},
 		"parked": {
-			"status": ok, "help": ok, "stop": seen, "pause": ended, "resume": seen, "retry": asked, "approve": noGate2, "changes": seen, "say": ended, "answer": noAsk,
+			"status": ok, "help": ok, "stop": seen, "pause": ended, "resume": seen, "retry": seen, "approve": noGate2, "changes": seen, "say": ended, "answer": noAsk,
 		},
 		"parked at a gate": {
-			"status": ok, "help": ok, "stop": seen, "pause": ended, "resume": seen, "retry": asked, "approve": seen, "changes": seen, "say": ended, "answer": noAsk,
+			"status": ok, "help": ok, "stop": seen, "pause": ended, "resume": seen, "retry": seen, "approve": seen, "changes": seen, "say": ended, "answer": noAsk,
 		},
 		"parked with a question": {
-			"status": ok, "help": ok, "stop": seen, "pause": ended, "resume": seen, "retry": asked, "approve": noGate2, "changes": seen, "say": ended, "answer": seen,
+			"status": ok, "help": ok, "stop": seen, "pause": ended, "resume": seen, "retry": seen, "approve": noGate2, "changes": seen, "say": ended, "answer": seen,
 		},
 		"failed": {
-			"status": ok, "help": ok, "stop": ended, "pause": ended, "resume": seen, "retry": asked, "approve": noGate2, "changes": noGate4, "say": ended, "answer": noAsk,
+			"status": ok, "help": ok, "stop": ended, "pause": ended, "resume": seen, "retry": seen, "approve": noGate2, "changes": noGate4, "say": ended, "answer": noAsk,
 		},
 		"done": {
 			"status": ok, "help": ok, "stop": is("stop"), "pause": is("pause"), "resume": is("resume"), "retry": asked, "approve": is("approve"),
