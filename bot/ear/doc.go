@@ -5,12 +5,13 @@
 // It decides nothing about sessions. Who may give commands, and whether one comes in time, it
 // judges itself; what a command means where is a table. A command for a session becomes one line
 // of its commands.jsonl, and the ear watches for what becomes of it. What needs no session, or
-// has none, goes to the owner of the issue.
+// has none, goes to the owner of the issue. A retry is a line for a session that can continue with the text
+// it works from, and else a request for another session.
 //
 // An issue may be of one agent of a run of an agents file (Subject.Agent). What is said on it, and on the pull request of
 // that agent, is then for that agent alone: its line names the agent, and the session holds to it.
 //
-// A person who may give commands gets receipts: eyes when the session has the command, then a thumb
+// A person who may give commands gets receipts: eyes when the command is accepted, then a thumb
 // up or down. The reason of a refusal stands in the fold of commands of the status comment. All
 // others get silence.
 //

@@ -37,8 +37,8 @@ func TestGitHub54BareAndOfAReviewAndAnswers(t *testing.T) {
 	t.Run("bare", func(t *testing.T) {
 		s := newScene(t)
 		s.start()
-		s.want(s.say("/agentmux", "wil"), "+1", "")
-		s.want(s.say("/agentmux help", "wil"), "+1", "")
+		s.want(s.say("/agentmux", "wil"), "eyes +1", "")
+		s.want(s.say("/agentmux help", "wil"), "eyes +1", "")
 		if got := s.lines(); !slices.Equal(got, []string{"status done", "help done"}) {
 			t.Errorf("lines %q", got)
 		}
@@ -250,10 +250,10 @@ func TestGitHub56AKillBetweenAnyTwoSteps(t *testing.T) {
 	}{
 		"line":    {"running", "/agentmux pause", "eyes +1", []string{"pause"}, ""},
 		"refused": {"running", "/agentmux stopp", "-1", []string{"stopp refused"}, ""},
-		"ticket":  {"ticket", "/agentmux stop", "+1", nil, "drop by wil"},
-		"pull":    {"done, pull request", "/agentmux stop", "+1", []string{"stop done"}, "end follow-ups by wil"},
-		"retry":   {"failed", "/agentmux retry", "eyes +1", nil, "retry comment/ by wil"},
-		"status":  {"running", "/agentmux status", "+1", []string{"status done"}, ""},
+		"ticket":  {"ticket", "/agentmux stop", "eyes +1", nil, "drop by wil"},
+		"pull":    {"done, pull request", "/agentmux stop", "eyes +1", []string{"stop done"}, "end follow-ups by wil"},
+		"retry":   {"none", "/agentmux retry", "eyes +1", nil, "retry comment/ by wil"},
+		"status":  {"running", "/agentmux status", "eyes +1", []string{"status done"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -566,7 +566,7 @@ func TestSecurity25TooManyCommands(t *testing.T) {
 			last = s.say("/agentmux", "wil")
 			s.pass(time.Minute)
 		}
-		s.want(last, "+1", "")
+		s.want(last, "eyes +1", "")
 		const reason = "more than 30 commands in an hour on this issue: wait"
 		s.want(s.say("/agentmux", "ada"), "-1", reason)
 		s.want(s.say("/agentmux stop", "ada"), "", reason)
@@ -574,7 +574,7 @@ func TestSecurity25TooManyCommands(t *testing.T) {
 			t.Error("it is stopped")
 		}
 		s.pass(35 * time.Minute)
-		s.want(s.say("/agentmux", "ada"), "+1", "")
+		s.want(s.say("/agentmux", "ada"), "eyes +1", "")
 	})
 	t.Run("of an account", func(t *testing.T) {
 		s := newScene(t)
@@ -585,9 +585,9 @@ func TestSecurity25TooManyCommands(t *testing.T) {
 		const reason = "more than 10 commands of one account in a minute: wait"
 		s.want(s.say("/agentmux", "wil"), "-1", reason)
 		s.want(s.say("/agentmux", "wil"), "", reason)
-		s.want(s.say("/agentmux", "ada"), "+1", "")
+		s.want(s.say("/agentmux", "ada"), "eyes +1", "")
 		s.pass(time.Minute)
-		s.want(s.say("/agentmux", "wil"), "+1", "")
+		s.want(s.say("/agentmux", "wil"), "eyes +1", "")
 	})
 	t.Run("strangers take nothing away", func(t *testing.T) {
 		s := newScene(t)
@@ -595,7 +595,7 @@ func TestSecurity25TooManyCommands(t *testing.T) {
 		for range 50 {
 			s.say("/agentmux stop", "rea")
 		}
-		s.want(s.say("/agentmux", "wil"), "+1", "")
+		s.want(s.say("/agentmux", "wil"), "eyes +1", "")
 	})
 }
 
@@ -604,7 +604,7 @@ func TestSecurity25TooManyCommands(t *testing.T) {
 func TestSecurity25FewPermissionsAreAsked(t *testing.T) {
 	s := newScene(t)
 	s.start()
-	s.want(s.say("/agentmux", "wil"), "+1", "")
+	s.want(s.say("/agentmux", "wil"), "eyes +1", "")
 	for n := range 80 {
 		login := fmt.Sprintf("stranger%d", n)
 		s.server.AddUser(fakehub.UserSpec{Login: login})
@@ -625,7 +625,7 @@ func TestSecurity25FewPermissionsAreAsked(t *testing.T) {
 	if n := asked(); n != 50 {
 		t.Errorf("%d in half an hour", n)
 	}
-	s.want(s.say("/agentmux", "wil"), "+1", "") // is asked about again, and takes no other's place
+	s.want(s.say("/agentmux", "wil"), "eyes +1", "") // is asked about again, and takes no other's place
 	s.pass(31 * time.Minute)
 	s.hear()
 	if n := asked(); n != 82 {
@@ -672,7 +672,7 @@ func TestSecurity25StrangersHoldNobodyUpWhoIsKnown(t *testing.T) {
 		s.start()
 		s.restart()
 		if len(allowed) == 0 {
-			s.want(s.say("/agentmux", "wil"), "+1", "")
+			s.want(s.say("/agentmux", "wil"), "eyes +1", "")
 			if _, err := s.journal.Append(journal.Started{
 				Issue: s.issue, Trigger: gate.CommentTrigger(1), Actor: s.server.UserID("max"), Session: "a",
 			}); err != nil {
@@ -698,15 +698,15 @@ func TestSecurity25StrangersHoldNobodyUpWhoIsKnown(t *testing.T) {
 	t.Run("by what was done here", func(t *testing.T) {
 		s := crowd(t)
 		for range 2 {
-			s.want(s.say("/agentmux", "wil"), "+1", "")
-			s.want(s.say("/agentmux", "max"), "+1", "")
+			s.want(s.say("/agentmux", "wil"), "eyes +1", "")
+			s.want(s.say("/agentmux", "max"), "eyes +1", "")
 			s.pass(10 * time.Minute)
 		}
 		s.want(s.say("/agentmux", "ada"), "", "") // is as unknown as a stranger
 	})
 	t.Run("by the configuration", func(t *testing.T) {
 		s := crowd(t, "Ada")
-		s.want(s.say("/agentmux", "ada"), "+1", "")
+		s.want(s.say("/agentmux", "ada"), "eyes +1", "")
 	})
 	t.Run("until the permission is taken away", func(t *testing.T) {
 		s := crowd(t)
@@ -736,20 +736,20 @@ func TestGitHub89AFaultInOneCommandStopsNoOther(t *testing.T) {
 	}
 	first, second := s.comment("/agentmux", "wil"), s.comment("/agentmux help", "max")
 	s.hear()
-	s.want(second, "+1", "")
+	s.want(second, "eyes +1", "")
 	s.pass(time.Minute)
 	s.hear()
-	s.want(first, "+1", "")
+	s.want(first, "eyes +1", "")
 }
 
 // An answer of the server is used for five minutes.
 func TestAPermissionIsRememberedForAWhile(t *testing.T) {
 	s := newScene(t)
 	s.start()
-	s.want(s.say("/agentmux", "wil"), "+1", "")
+	s.want(s.say("/agentmux", "wil"), "eyes +1", "")
 	s.repo.SetRole("wil", fakehub.Read)
 	s.pass(5*time.Minute - time.Second)
-	s.want(s.say("/agentmux", "wil"), "+1", "")
+	s.want(s.say("/agentmux", "wil"), "eyes +1", "")
 	s.pass(2 * time.Second)
 	s.want(s.say("/agentmux", "wil"), "", "")
 }
@@ -931,12 +931,12 @@ func TestSettleTriesWhatWasHeldBack(t *testing.T) {
 	if !s.ear.Settle(t.Context(), s.issue) {
 		t.Error("something is owed")
 	}
-	s.want(id, "+1", "")
+	s.want(id, "eyes +1", "")
 }
 
 // A session without a host that gets a command, or a note to show, is run.
 func TestASessionWithoutAHostIsWoken(t *testing.T) {
-	for body, want := range map[string]int{"/agentmux stop": 1, "/agentmux pause": 1, "/agentmux status": 1, "/agentmux retry": 0} {
+	for body, want := range map[string]int{"/agentmux stop": 1, "/agentmux pause": 1, "/agentmux status": 1, "/agentmux retry": 1} {
 		s := newScene(t)
 		standings["parked"](s)
 		if err := s.sess.Close(); err != nil {
@@ -990,7 +990,7 @@ func TestARetryIsJudgedByTheGate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
-			standings["failed"](s)
+			standings["done"](s)
 			s.decision = c.d
 			id := s.say("/agentmux retry", "wil")
 			s.want(id, c.receipts, c.reason)

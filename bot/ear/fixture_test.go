@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -194,8 +195,14 @@ func (s *scene) another(t *testing.T) *scene {
 // as returns a client of an account that does not wait between requests.
 func (s *scene) as(login string) *ghsync.Client {
 	s.Helper()
+	return s.through(login, nil)
+}
+
+// through returns such a client whose requests go a way of their own; nil: the usual one.
+func (s *scene) through(login string, way http.RoundTripper) *ghsync.Client {
+	s.Helper()
 	c, err := ghsync.New(transport.Options{
-		APIURL: s.server.API(), GraphQLURL: s.server.GraphQL(), ServerURL: s.server.URL(), Pause: time.Millisecond,
+		HTTP: way, APIURL: s.server.API(), GraphQLURL: s.server.GraphQL(), ServerURL: s.server.URL(), Pause: time.Millisecond,
 		Token:  transport.StaticToken(transport.ModeToken, redact.NewSecret(s.server.Token(login)), transport.Addresses{API: s.server.API(), GraphQL: s.server.GraphQL(), Server: s.server.URL()}),
 		Limits: transport.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond, ContentPerMinute: 1e6, ContentPerHour: 1e6},
 	})

@@ -283,7 +283,14 @@ func (j *judgement) decide(ctx context.Context, a gate.Answer) error {
 		return err
 	}
 	at := standingOf(j.s, j.state)
-	switch deeds[j.order.Verb][at] {
+	deed := deeds[j.order.Verb][at]
+	if deed == revive {
+		var err error
+		if deed, err = j.revival(ctx); err != nil {
+			return err
+		}
+	}
+	switch deed {
 	case line:
 		return j.line(ctx, a)
 	case tell:

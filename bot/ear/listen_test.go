@@ -173,6 +173,7 @@ func TestTheOwnerOfOneSession(t *testing.T) {
 	one.MayWrite = nil
 	l = s.listener(one)
 	s.command("stop")
+	s.end(0)
 	id := s.comment("/agentmux retry", "wil")
 	s.look(l)
 	s.want(id, "-1", "the session has ended; agentmux resume on the machine it ran on continues it")
@@ -199,7 +200,7 @@ func TestAListenerRuns(t *testing.T) {
 		l.Run(ctx)
 	}()
 	id := s.comment("/agentmux status", "wil")
-	for s.receipts(id) != "+1" {
+	for s.receipts(id) != "eyes +1" {
 		if t.Context().Err() != nil {
 			t.Fatal("no receipt")
 		}

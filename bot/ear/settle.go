@@ -74,31 +74,41 @@ func (e *Ear) settle(ctx context.Context, c journal.Command, d *debt) error {
 		if err := e.note(ctx, c, c.Session, c.Reason); err != nil {
 			return err
 		}
-		return e.close(ctx, c, c.Reason)
+		return e.close(ctx, c, d, c.Reason)
 	case c.Session == "":
-		return e.handOver(ctx, c)
+		return e.handOver(ctx, c, d)
 	}
 	reason, err := e.became(ctx, c, d)
 	if err != nil && !errors.Is(err, errOpen) {
 		return err
 	}
-	if !d.seen {
-		if err := e.receipt(ctx, c, ghsync.ReactionSeen); err != nil {
-			return err
-		}
-		d.seen = true
+	if err := e.accept(ctx, c, d); err != nil {
+		return err
 	}
 	if err != nil {
 		return err
 	}
-	return e.close(ctx, c, reason)
+	return e.close(ctx, c, d, reason)
 }
 
-// close gives the last receipt and ends the command; a reason refuses it.
-func (e *Ear) close(ctx context.Context, c journal.Command, reason string) error {
+// accept gives the receipt that a command was accepted, once for each process.
+func (e *Ear) accept(ctx context.Context, c journal.Command, d *debt) error {
+	if d.seen {
+		return nil
+	}
+	err := e.receipt(ctx, c, ghsync.ReactionSeen)
+	d.seen = err == nil
+	return err
+}
+
+// close gives the last receipt and ends the command; a reason refuses it. A command that was carried out
+// without a session is accepted first: a thumb up alone is of a person, for the hosts of other accounts.
+func (e *Ear) close(ctx context.Context, c journal.Command, d *debt, reason string) error {
 	reaction, state := ghsync.ReactionDone, journal.Done
 	if reason != "" {
 		reaction, state = ghsync.ReactionRefused, journal.Refused
+	} else if err := e.accept(ctx, c, d); err != nil {
+		return err
 	}
 	if err := e.receipt(ctx, c, reaction); err != nil {
 		return err
@@ -261,7 +271,7 @@ func (e *Ear) recall(ctx context.Context, s Subject, source string) (Subject, er
 }
 
 // handOver has the owner do what needs no session.
-func (e *Ear) handOver(ctx context.Context, c journal.Command) error {
+func (e *Ear) handOver(ctx context.Context, c journal.Command, owed *debt) error {
 	s, err := e.o.Owner.Find(ctx, c.Issue, false)
 	if err != nil {
 		return err
@@ -279,7 +289,7 @@ func (e *Ear) handOver(ctx context.Context, c journal.Command) error {
 		if d.What == gate.Later || d.Row == gate.RowClaimed {
 			return &transport.RetryAfter{Wait: max(d.After, time.Second), Scope: "gate", Err: fmt.Errorf("judge the request: %s", d)}
 		}
-		return e.retried(ctx, c, s, d)
+		return e.retried(ctx, c, owed, s, d)
 	case s.Ticket || s.Lost:
 		err = e.o.Owner.Drop(ctx, s, by)
 	case s.Open:
@@ -291,11 +301,11 @@ func (e *Ear) handOver(ctx context.Context, c journal.Command) error {
 	if err != nil {
 		return err
 	}
-	return e.close(ctx, c, "")
+	return e.close(ctx, c, owed, "")
 }
 
 // retried tells what the gate decided about another try.
-func (e *Ear) retried(ctx context.Context, c journal.Command, s Subject, d gate.Decision) error {
+func (e *Ear) retried(ctx context.Context, c journal.Command, owed *debt, s Subject, d gate.Decision) error {
 	crash.Point("hand over", c.Verb)
 	reason := d.String()
 	switch {
@@ -307,14 +317,12 @@ func (e *Ear) retried(ctx context.Context, c journal.Command, s Subject, d gate.
 			reason = cmp.Or(before.Reason, reason)
 		}
 	}
-	if reason == "" { // other hosts know by it that the next receipt is of a host
-		if err := e.receipt(ctx, c, ghsync.ReactionSeen); err != nil {
+	if reason != "" {
+		if err := e.note(ctx, c, s.Dir, reason); err != nil {
 			return err
 		}
-	} else if err := e.note(ctx, c, s.Dir, reason); err != nil {
-		return err
 	}
-	return e.close(ctx, c, reason)
+	return e.close(ctx, c, owed, reason)
 }
 
 // receipt reacts to the comment, if the guard allows it. What the server refuses for good is left:

@@ -50,6 +50,7 @@ const (
 	drop         // the ticket goes
 	forsake      // the pull request gets no more rounds
 	again        // the gate decides about another try
+	revive       // the session continues, if it can and the issue still says the same; else as again
 )
 
 // deeds are what commands lead to, by verb and by what the issue is like. What is not in it is
@@ -60,7 +61,7 @@ var deeds = map[string]map[standing]deed{
 	"stop":    {ticket: drop, lost: drop, live: line, parked: line, failed: line, done: line, pull: forsake},
 	"pause":   {live: line, parked: line, failed: line, done: line, pull: line},
 	"resume":  {live: line, parked: line, failed: line, done: line, pull: line},
-	"retry":   {none: again, lost: again, live: line, parked: again, failed: again, done: again, pull: again},
+	"retry":   {none: again, lost: again, live: line, parked: revive, failed: revive, done: again, pull: again},
 	"approve": {live: line, parked: line, failed: line, done: line, pull: line},
 	"changes": {live: line, parked: line, failed: line, pull: line},
 	"say":     {live: line, parked: line, failed: line, done: line, pull: line},

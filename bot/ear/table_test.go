@@ -62,7 +62,7 @@ var standings = map[string]func(*scene){
 // receipts (👍, 👎 or 👀 alone), what the owner was asked to do, and the reason.
 func TestGitHub54EachVerbWhereverItIsSaid(t *testing.T) {
 	const (
-		ok      = "👍"
+		ok      = "👀👍" // without a line for the session
 		got     = "👀"
 		seen    = "👀👍"
 		ended   = "👎 the session has ended"
@@ -82,10 +82,10 @@ func TestGitHub54EachVerbWhereverItIsSaid(t *testing.T) {
 			"status": ok, "help": ok, "stop": no, "pause": no, "resume": no, "retry": asked, "approve": no, "changes": no, "say": no, "answer": no,
 		},
 		"ticket": {
-			"status": ok, "help": ok, "stop": "👍 drop by wil", "pause": waits, "resume": waits, "retry": waits, "approve": waits, "changes": waits, "say": waits, "answer": waits,
+			"status": ok, "help": ok, "stop": "👀👍 drop by wil", "pause": waits, "resume": waits, "retry": waits, "approve": waits, "changes": waits, "say": waits, "answer": waits,
 		},
 		"lost": {
-			"status": ok, "help": ok, "stop": "👍 drop by wil", "pause": left, "resume": left, "retry": asked, "approve": left, "changes": left, "say": left, "answer": left,
+			"status": ok, "help": ok, "stop": "👀👍 drop by wil", "pause": left, "resume": left, "retry": asked, "approve": left, "changes": left, "say": left, "answer": left,
 		},
 		"running": {
 			"status": ok, "help": ok, "stop": seen, "pause": seen, "resume": "👀👎 the session is not paused", "retry": "👀👎 no agent has failed or stalled",
@@ -104,23 +104,23 @@ func TestGitHub54EachVerbWhereverItIsSaid(t *testing.T) {
 			"approve": noGate, "changes": noGate3, "say": got, "answer": seen,
 		},
 		"parked": {
-			"status": ok, "help": ok, "stop": seen, "pause": ended, "resume": seen, "retry": asked, "approve": noGate2, "changes": seen, "say": ended, "answer": noAsk,
+			"status": ok, "help": ok, "stop": seen, "pause": ended, "resume": seen, "retry": seen, "approve": noGate2, "changes": seen, "say": ended, "answer": noAsk,
 		},
 		"parked at a gate": {
-			"status": ok, "help": ok, "stop": seen, "pause": ended, "resume": seen, "retry": asked, "approve": seen, "changes": seen, "say": ended, "answer": noAsk,
+			"status": ok, "help": ok, "stop": seen, "pause": ended, "resume": seen, "retry": seen, "approve": seen, "changes": seen, "say": ended, "answer": noAsk,
 		},
 		"parked with a question": {
-			"status": ok, "help": ok, "stop": seen, "pause": ended, "resume": seen, "retry": asked, "approve": noGate2, "changes": seen, "say": ended, "answer": seen,
+			"status": ok, "help": ok, "stop": seen, "pause": ended, "resume": seen, "retry": seen, "approve": noGate2, "changes": seen, "say": ended, "answer": seen,
 		},
 		"failed": {
-			"status": ok, "help": ok, "stop": ended, "pause": ended, "resume": seen, "retry": asked, "approve": noGate2, "changes": noGate4, "say": ended, "answer": noAsk,
+			"status": ok, "help": ok, "stop": ended, "pause": ended, "resume": seen, "retry": seen, "approve": noGate2, "changes": noGate4, "say": ended, "answer": noAsk,
 		},
 		"done": {
 			"status": ok, "help": ok, "stop": is("stop"), "pause": is("pause"), "resume": is("resume"), "retry": asked, "approve": is("approve"),
 			"changes": "👎 the session is done without a pull request", "say": is("say"), "answer": is("answer"),
 		},
 		"done, pull request": {
-			"status": ok, "help": ok, "stop": "👍 end follow-ups by wil", "pause": is("pause"), "resume": is("resume"), "retry": asked, "approve": is("approve"),
+			"status": ok, "help": ok, "stop": "👀👍 end follow-ups by wil", "pause": is("pause"), "resume": is("resume"), "retry": asked, "approve": is("approve"),
 			"changes": seen, "say": is("say"), "answer": is("answer"),
 		},
 		"done, merged": {

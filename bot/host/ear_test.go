@@ -191,7 +191,7 @@ func TestGitHub58SayToAnAgentThatNeverReads(t *testing.T) {
 	r.said("Stopped by `wil`.")
 	r.comment("/agentmux say hello", "wil", "-1")
 	r.said("| `wil` | say | ❌ the session has ended |")
-	r.comment("/agentmux help", "wil", "+1")
+	r.comment("/agentmux help", "wil", "eyes +1")
 	r.said("| `/agentmux say [ROLE] TEXT` |")
 	if got := r.state(r.dir); got.Outcome != orchestrator.OutcomeCanceled {
 		t.Errorf("outcome %q", got.Outcome)

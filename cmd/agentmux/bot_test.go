@@ -200,8 +200,8 @@ func (r *rig) said(b *background, issue int, text, last string) {
 	}, b.out.String)
 }
 
-// A session of the bot is steered by comments: its plan approved, paused, continued, stopped, asked for once more, and
-// its agent told what it has to know.
+// A session of the bot is steered by comments: its plan approved, paused, continued, stopped, tried again, stopped,
+// asked for once more when the text of the issue was edited, and its agent told what it has to know.
 func TestBotHearsComments(t *testing.T) {
 	t.Parallel()
 	hears := strings.Replace(quickPlaybook, "      - write: {file: a.txt", "      - hear: keep the old flag\n      - write: {file: a.txt", 1)
@@ -240,6 +240,11 @@ func TestBotHearsComments(t *testing.T) {
 	r.said(b, 1, "/agentmux resume", "+1")
 	r.said(b, 1, "/agentmux stop", "+1")
 	r.eventually("the session has ended", outcome(0), b.out.String)
+	r.said(b, 1, "/agentmux retry", "+1")
+	r.eventually("the session continues", func() bool { return !outcome(0)() && r.hasLabel(rigRepo, 1, "agentmux:running") }, b.out.String)
+	r.said(b, 1, "/agentmux stop", "+1")
+	r.eventually("the session has ended again", outcome(0), b.out.String)
+	repo.EditIssue(1, rigOwner, nil, new("It should say two, please.\n"))
 	r.said(b, 1, "/agentmux retry", "+1")
 	approves(2)
 	r.said(b, 1, "/agentmux say coder keep the old flag", "+1")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
@@ -42,25 +43,71 @@ func TestGitHub74ABotWorksOnALockedIssue(t *testing.T) {
 				t.Errorf("exit %d\n%s", code, b.out.String())
 			}
 			r.done(r.served(rigRepo)[0])
-			tried := 0
-			for _, c := range r.github.Calls() {
-				if c.Method == http.MethodPost && strings.HasSuffix(c.Path, "/issues/1/comments") && c.Status == http.StatusForbidden {
-					tried++
-				}
-			}
-			if tried > 1 {
-				t.Errorf("%d comments tried on the locked issue:\n%s", tried, b.out.String())
-			}
-			var kinds []string
-			for _, c := range repo.Comments(repo.Pulls()[0].Number) {
-				m, _ := ghsync.ParseMarker(c.Body)
-				kinds = append(kinds, m.Kind)
-			}
-			if before && !slices.Contains(kinds, ghsync.KindStatus) || !slices.Contains(kinds, ghsync.KindFinal) {
-				t.Errorf("on the pull request: %q", kinds)
-			}
+			r.silentOn(1, before)
 		})
 	}
+}
+
+// silentOn holds what follows from the lock of an issue: no comment is tried there twice, and what would stand there stands
+// on the pull request, the status if the issue was locked before the session.
+func (r *rig) silentOn(issue int, before bool) {
+	r.t.Helper()
+	repo, tried := r.github.Repo(rigRepo), 0
+	for _, c := range r.github.Calls() {
+		if c.Method == http.MethodPost && strings.HasSuffix(c.Path, fmt.Sprintf("/issues/%d/comments", issue)) && c.Status == http.StatusForbidden {
+			tried++
+		}
+	}
+	if tried > 1 {
+		r.t.Errorf("%d comments tried on the locked issue", tried)
+	}
+	var kinds []string
+	for _, c := range repo.Comments(repo.Pulls()[0].Number) {
+		m, _ := ghsync.ParseMarker(c.Body)
+		kinds = append(kinds, m.Kind)
+	}
+	if before && !slices.Contains(kinds, ghsync.KindStatus) || !slices.Contains(kinds, ghsync.KindFinal) {
+		r.t.Errorf("on the pull request: %q", kinds)
+	}
+}
+
+// Case 74: a command in a comment, which people with write permission can still write, and a person at a terminal start
+// the session of a locked issue as a label does. The comment gets no receipt.
+func TestGitHub74OtherWaysToAskForALockedIssue(t *testing.T) {
+	t.Parallel()
+	app := everything()
+	t.Run("a comment", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, rigOptions{playbook: quickPlaybook, unlabel: true, config: botConfig})
+		r.useApp(app)
+		file := r.ownConfig()
+		r.write(file, strings.Replace(r.read(file), "defaults: {", "defaults: {workflow: quick, ", 1))
+		repo := r.github.Repo(rigRepo)
+		repo.Lock(1, true)
+		asked := repo.Comment(1, "/agentmux retry", rigOwner)
+		b := r.background("bot")
+		r.eventually("it is done", func() bool { return r.isDone(rigRepo, 1) && r.claimRef() == "" }, b.out.String)
+		if code := b.exit(syscall.SIGTERM); code != 0 {
+			t.Errorf("exit %d\n%s", code, b.out.String())
+		}
+		r.done(r.served(rigRepo)[0])
+		r.silentOn(1, true)
+		if got := r.reactions(rigRepo, 1, asked); len(got) > 0 {
+			t.Errorf("receipts %q", got)
+		}
+	})
+	t.Run("a command line", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, rigOptions{playbook: quickPlaybook})
+		r.useApp(app)
+		r.github.Repo(rigRepo).Lock(1, true)
+		r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
+		r.done(r.session())
+		r.silentOn(1, true)
+		if !r.isDone(rigRepo, 1) {
+			t.Error("the issue has no label of the end")
+		}
+	})
 }
 
 // Case 45: of the comments before a label those of a private member with write permission are in the prompts. One by

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
@@ -19,6 +20,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/agent/cooldown"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/gitrepo/clone"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
@@ -268,7 +270,7 @@ func probeProviders(ctx context.Context, c *config.Config) []Probe {
 	var probes []Probe
 	for _, name := range providers.Names() {
 		if len(roles[name]) > 0 {
-			probes = append(probes, probeProvider(ctx, providers[name], len(roles[name]), path))
+			probes = append(probes, coolingDown(name, probeProvider(ctx, providers[name], len(roles[name]), path)))
 		}
 	}
 	return probes
@@ -301,6 +303,20 @@ func probeProvider(ctx context.Context, p agent.Provider, roles int, path string
 		return row(p.Name, Warning, detail, "tested with version "+strings.Join(p.Versions, ", "))
 	}
 	return passed(p.Name, "%s", detail)
+}
+
+// coolingDown adds to the row of a provider until when it refuses more. Nothing has to be done: sessions wait.
+func coolingDown(name string, p Probe) Probe {
+	for _, c := range cooldown.In(site.StateHome()).All(time.Now()) {
+		if c.Provider != name || p.State == Failed {
+			continue
+		}
+		p.State, p.Detail = Warning, p.Detail+"; "+c.String()
+		if p.Hint == "" {
+			p.Hint = "sessions wait for it and continue by themselves"
+		}
+	}
+	return p
 }
 
 // getProgram says how to install a missing program.

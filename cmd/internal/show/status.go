@@ -66,6 +66,7 @@ func PrintStatus(ctx context.Context, a *site.Finder, at *site.Site, w io.Writer
 	phase, ink := phaseText(e)
 	p.Row("phase", ink, "%s", phase)
 	printWhy(p, s, st)
+	printCoolDowns(p, s)
 	p.Row("workflow", paint.Plain, "%s, config: %s, sandbox: none (not built yet; agents run as you)", s.Workflow, s.ConfigSource)
 	if note := setupOf(a, at, e); note != "" {
 		p.Row("setup", paint.Ask, "%s", note)
