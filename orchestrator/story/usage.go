@@ -80,19 +80,27 @@ func (u Usages) Of(task string) Sum {
 }
 
 func (u Usages) sum(counts func(launchUsage) bool) Sum {
-	var all Spent
 	roles := map[string]Spent{}
 	for _, launch := range slices.Sorted(maps.Keys(u)) { // in one order: a sum of floats depends on it
 		if l := u[launch]; counts(l) {
-			all = all.with(l.used)
 			roles[l.role] = roles[l.role].with(l.used)
 		}
 	}
-	sum := Sum{Spent: all, Roles: make([]RoleSpent, 0, len(roles))}
+	sum := Sum{Roles: make([]RoleSpent, 0, len(roles))}
 	for _, role := range slices.Sorted(maps.Keys(roles)) {
 		sum.Roles = append(sum.Roles, RoleSpent{role, roles[role]})
 	}
+	sum.Spent = Total(sum.Roles)
 	return sum
+}
+
+// Total is what the launches of all roles used.
+func Total(roles []RoleSpent) (all Spent) {
+	for _, r := range roles {
+		all.Usage = all.Add(r.Usage)
+		all.Launches, all.Unknown = all.Launches+r.Launches, all.Unknown+r.Unknown
+	}
+	return all
 }
 
 // with is s and one launch more.

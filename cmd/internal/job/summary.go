@@ -110,8 +110,8 @@ func table(b *strings.Builder, head string, n int, row func(int) string) {
 
 // usageTable says what the launches used, by role and in all. A role whose programs told nothing has no
 // figures: that is not to say that it used nothing.
-func usageTable(b *strings.Builder, sum *story.Sum) {
-	if sum == nil {
+func usageTable(b *strings.Builder, roles []story.RoleSpent) {
+	if len(roles) == 0 {
 		return
 	}
 	row := func(name string, s story.Spent) string {
@@ -124,11 +124,11 @@ func usageTable(b *strings.Builder, sum *story.Sum) {
 		}
 		return fmt.Sprintf("| %s | %s | %d | %d |\n", name, figures, s.Launches, s.Unknown)
 	}
-	table(b, "| Role | Tokens in | Tokens out | USD | Launches | not known |\n|---|---|---|---|---|---|\n", len(sum.Roles)+1, func(i int) string {
-		if i == len(sum.Roles) {
-			return row("all", sum.Spent)
+	table(b, "| Role | Tokens in | Tokens out | USD | Launches | not known |\n|---|---|---|---|---|---|\n", len(roles)+1, func(i int) string {
+		if i == len(roles) {
+			return row("all", story.Total(roles))
 		}
-		return row(cell(sum.Roles[i].Role), sum.Roles[i].Spent)
+		return row(cell(roles[i].Role), roles[i].Spent)
 	})
 }
 

@@ -22,13 +22,10 @@ var whole = outcome.Result{
 	Phases:    []outcome.Phase{{Name: "planning", Seconds: 61}, {Name: "implement|ing", Seconds: 3723.4}},
 	Verdicts:  []outcome.Verdict{{Role: "reviewer_logic", Verdict: "fail", Findings: 3}, {Role: "reviewer_quality", Verdict: "pass"}},
 	Questions: []outcome.Question{{ID: "q1", Text: "Which `one`? ::stop-commands::x"}}, Held: []string{"go.mod"},
-	Usage: &story.Sum{
-		Spent: story.Spent{Usage: usage.Usage{Input: 1200010, Output: 80002, Money: 3.4567}, Launches: 5, Unknown: 2},
-		Roles: []story.RoleSpent{
-			{Role: "coder", Spent: story.Spent{Usage: usage.Usage{Input: 1200000, Output: 80000, Money: 3.4567}, Launches: 3, Unknown: 1}},
-			{Role: "planner", Spent: story.Spent{Usage: usage.Usage{Input: 10, Output: 2}, Launches: 1}},
-			{Role: "reviewer_logic", Spent: story.Spent{Launches: 1, Unknown: 1}},
-		},
+	Usage: []story.RoleSpent{
+		{Role: "coder", Spent: story.Spent{Usage: usage.Usage{Input: 1200000, Output: 80000, Money: 3.4567}, Launches: 3, Unknown: 1}},
+		{Role: "planner", Spent: story.Spent{Usage: usage.Usage{Input: 10, Output: 2}, Launches: 1}},
+		{Role: "reviewer_logic", Spent: story.Spent{Launches: 1, Unknown: 1}},
 	},
 	Checkpoint: "of 10:41 UTC, on the server: a job on another runner finds it", Next: "comment on the issue: /agentmux answer and the answer",
 }
@@ -76,13 +73,12 @@ func TestSummaryLinksNowhereElse(t *testing.T) {
 // A page never has more than a runner takes, and a text never leaves its place.
 func TestSummaryIsBounded(t *testing.T) {
 	r := whole
-	r.Usage = &story.Sum{}
 	long := strings.Repeat("`|\n# x", 1<<10)
 	for range 3000 {
 		r.Questions = append(r.Questions, outcome.Question{ID: long, Text: long})
 		r.Held = append(r.Held, long)
 		r.Phases = append(r.Phases, outcome.Phase{Name: long})
-		r.Usage.Roles = append(r.Usage.Roles, story.RoleSpent{Role: long})
+		r.Usage = append(r.Usage, story.RoleSpent{Role: long})
 	}
 	r.Next = long
 	got := job.Summary(r, "https://github.com")

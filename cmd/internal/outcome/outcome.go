@@ -42,11 +42,11 @@ type Result struct {
 	Digest   string `json:"digest,omitempty"`  // SHA-256 of the text that the agents were given
 	Moved    string `json:"moved,omitempty"`   // from which machine the session came, in words
 
-	Phases    []Phase    `json:"phases,omitempty"`
-	Verdicts  []Verdict  `json:"verdicts,omitempty"`
-	Questions []Question `json:"questions,omitempty"` // that are open
-	Held      []string   `json:"held,omitempty"`      // paths that a person has to look at
-	Usage     *story.Sum `json:"usage,omitempty"`     // of all launches of the session, on whichever machine; nil: none has ended
+	Phases    []Phase           `json:"phases,omitempty"`
+	Verdicts  []Verdict         `json:"verdicts,omitempty"`
+	Questions []Question        `json:"questions,omitempty"` // that are open
+	Held      []string          `json:"held,omitempty"`      // paths that a person has to look at
+	Usage     []story.RoleSpent `json:"usage,omitempty"`     // by role, of all launches of the session that have ended, on whichever machine
 	// Checkpoint says what another machine would find of the session, in words; empty if it has its result.
 	Checkpoint string `json:"checkpoint,omitempty"`
 	Sentence   string `json:"sentence,omitempty"`
@@ -91,7 +91,9 @@ func (r *Result) OfSession(sess *session.Session, s *orchestrator.State, st stor
 	if r.Moved = st.Moved; r.Outcome == "" {
 		r.Outcome = Lost
 	}
-	r.Usage = st.Usage
+	if st.Usage != nil {
+		r.Usage = st.Usage.Roles
+	}
 	c := s.Completion
 	r.PRNumber, r.PRURL, r.Draft, r.HeadSHA, r.Held = c.PRNumber, c.PRURL, c.Draft, c.Commit, c.Held
 	r.verdicts(s)
