@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
@@ -36,14 +35,6 @@ func (c *clock) disarm(names ...string) {
 		if _, ok := c.s.Deadlines[name]; ok {
 			delete(c.s.Deadlines, name)
 			c.changed = true
-		}
-	}
-}
-
-func (c *clock) disarmPrefix(prefix string) {
-	for name := range c.s.Deadlines {
-		if strings.HasPrefix(name, prefix) {
-			c.disarm(name)
 		}
 	}
 }

@@ -25,10 +25,10 @@ type crew struct {
 	workspaces *workspaces
 }
 
-// launchOwed starts every owed agent that has no launch and waits for nothing.
+// launchOwed starts every owed agent that has no launch and waits for nothing, not even for the end of a pause.
 func (c *crew) launchOwed() {
 	for _, o := range duty.Owed(c.def, c.s) {
-		if a := c.s.Agents[o.Key()]; a.Launch == "" && a.Waiting == "" {
+		if a := c.s.Agents[o.Key()]; a.Launch == "" && a.Waiting == "" && !c.clock.comesBack(o.Key()) {
 			c.launch(o, false)
 		}
 	}
@@ -105,11 +105,12 @@ func (c *crew) removeMarker(o duty.Agent) {
 	c.effect(orchestrator.EffRemoveFiles, c.marker(id), orchestrator.Args{Paths: []string{c.marker(id)}, Visit: c.s.Visit})
 }
 
-// relaunch starts a lost agent again once its pause is over, the first time with
-// the program's own session.
+// relaunch starts an agent again once its pause is over: one that was lost the first time with
+// the program's own session, one that waited for its provider each time.
 func (c *crew) relaunch(key orchestrator.AgentKey) {
-	if o, ok := duty.OwedBy(c.def, c.s, key); ok && c.s.Agents[key].Launch == "" {
-		c.launch(o, c.s.Agents[key].Retries <= 1)
+	a := c.s.Agents[key]
+	if o, ok := duty.OwedBy(c.def, c.s, key); ok && a.Launch == "" {
+		c.launch(o, a.Limited || a.Retries <= 1)
 	}
 }
 

@@ -45,8 +45,8 @@ func (r *reducer) agentLive(rep *orchestrator.AgentReport) {
 func (r *reducer) turnEnded(rep *orchestrator.AgentReport) {
 	rule := "turn/" + string(rep.Launch)
 	if rep.RateLimited { // its provider may take more now
-		if !r.crew.waits(rep) && !r.s.Interactive && !r.mail.HasMail(rep.Key) && !r.stoppedByService(rep) {
-			r.mail.Remind(rep.Key)
+		if !r.crew.waits(rep) && !r.s.Interactive && !r.mail.HasMail(rep.Key) {
+			r.stoppedByService(rep)
 		}
 		return
 	}
@@ -161,17 +161,11 @@ func (r *reducer) lost(key orchestrator.AgentKey, cause, tail string) {
 		r.event(orchestrator.AgentFailedRecord{Role: role, Task: task, Attempts: a.Attempt, Tail: tail})
 		r.outcome.park(orchestrator.ReasonAgentStalled, "the "+string(key)+" did not submit ("+cause+")", "agentmux attach, then resume")
 	default:
-		r.clock.arm(orchestrator.RelaunchTimer(key), orchestrator.Duration(relaunchPause<<min(a.Retries, maxDoublings)))
+		r.clock.arm(orchestrator.RelaunchTimer(key), ending.Backoff(a.Retries))
 		a.Retries++
 		r.s.Agents[key] = a
 	}
 }
-
-// relaunchPause is doubled with every retry.
-const relaunchPause = 10 * time.Second
-
-// maxDoublings bounds the pause before a relaunch to about three hours.
-const maxDoublings = 10
 
 const (
 	serverWindow = 10 * time.Minute
@@ -200,17 +194,17 @@ func (r *reducer) serverLost(rep *orchestrator.AgentReport) {
 
 // stoppedByService continues after an agent whose service stopped it, and reports whether
 // that was done: no other launch changes a refused login, and a limit or an outage may
-// pass and uses up no retry.
+// pass and uses up no retry, whoever the agent is.
 func (r *reducer) stoppedByService(rep *orchestrator.AgentReport) bool {
 	key := rep.Key
-	if _, owed := duty.OwedBy(r.def, r.s, key); !owed || r.s.Interactive || r.s.AwaitingSummary || duty.Researches(key.Role()) {
+	if _, owed := duty.OwedBy(r.def, r.s, key); !owed {
 		return false
 	}
 	role, task := key.Split()
 	switch rep.Fault {
 	case orchestrator.ServiceLogin:
-		if r.team.atWork() {
-			return false // the others have logins of their own
+		if r.s.Interactive || r.s.AwaitingSummary || duty.Researches(key.Role()) || r.team.atWork() {
+			return false // a person is there, the session does without it, or the others have logins of their own
 		}
 		r.crew.stop(key)
 		r.event(orchestrator.AgentFailedRecord{Role: role, Task: task, Attempts: r.s.Agents[key].Attempt, Tail: rep.Tail})

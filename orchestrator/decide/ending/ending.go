@@ -43,6 +43,13 @@ func Pause(times int) time.Duration {
 	return pauses[min(max(times, 1), len(pauses))-1]
 }
 
+// Backoff is how long a session waits before it starts a lost agent again: twice as long with
+// every retry, at most about three hours.
+func Backoff(retries int) orchestrator.Duration {
+	const first, maxDoublings = 10 * time.Second, 10
+	return orchestrator.Duration(first << min(retries, maxDoublings))
+}
+
 // Seen names the memory of a launch's recorded exit.
 func Seen(launch orchestrator.Launch) string { return "exit/" + string(launch) }
 
