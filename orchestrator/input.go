@@ -229,33 +229,33 @@ type Outcome struct {
 
 // Payload is the union of what tools and commands carry.
 type Payload struct {
-	SubplanIndex *Index      `json:"subplan_index,omitempty"`
-	Role         string      `json:"role,omitempty"`
-	Verdict      string      `json:"verdict,omitempty"`
-	Reviewers    []string    `json:"reviewers,omitempty"`
-	SHA256       string      `json:"sha256,omitempty"`
-	Topic        string      `json:"topic,omitempty"`
-	Type         string      `json:"type,omitempty"`
-	ResearchType string      `json:"research_type,omitempty"`
-	Context      string      `json:"context,omitempty"`
-	Questions    []string    `json:"questions,omitempty"`
-	ScopeHints   Texts       `json:"scope_hints,omitempty"`
-	Message      string      `json:"message,omitempty"`
-	Percent      *int        `json:"percent,omitempty"`
-	CurrentTask  string      `json:"current_task,omitempty"`
-	ID           string      `json:"id,omitempty"`
-	Question     string      `json:"question,omitempty"`
-	Options      []string    `json:"options,omitempty"`
-	File         string      `json:"file,omitempty"`
-	Name         string      `json:"name,omitempty"` // command
-	Args         CommandArgs `json:"args,omitzero"`
-	Actor        string      `json:"actor,omitempty"`
-	Source       string      `json:"source,omitempty"`
-	SourceID     string      `json:"source_id,omitempty"`
-	Origin       string      `json:"origin,omitempty"` // of a command: the process that wrote it, in words
-	PID          int         `json:"pid,omitempty"`
-	State        string      `json:"state,omitempty"`  // of a command: see IsCommand
-	Reason       string      `json:"reason,omitempty"` // of a note: why
+	SubplanIndex *Index       `json:"subplan_index,omitempty"`
+	Role         string       `json:"role,omitempty"`
+	Verdict      string       `json:"verdict,omitempty"`
+	Reviewers    []string     `json:"reviewers,omitempty"`
+	SHA256       string       `json:"sha256,omitempty"`
+	Topic        string       `json:"topic,omitempty"`
+	Type         string       `json:"type,omitempty"`
+	ResearchType string       `json:"research_type,omitempty"`
+	Context      string       `json:"context,omitempty"`
+	Questions    []string     `json:"questions,omitempty"`
+	ScopeHints   lenient.List `json:"scope_hints,omitempty"`
+	Message      string       `json:"message,omitempty"`
+	Percent      *int         `json:"percent,omitempty"`
+	CurrentTask  string       `json:"current_task,omitempty"`
+	ID           string       `json:"id,omitempty"`
+	Question     string       `json:"question,omitempty"`
+	Options      []string     `json:"options,omitempty"`
+	File         string       `json:"file,omitempty"`
+	Name         string       `json:"name,omitempty"` // command
+	Args         CommandArgs  `json:"args,omitzero"`
+	Actor        string       `json:"actor,omitempty"`
+	Source       string       `json:"source,omitempty"`
+	SourceID     string       `json:"source_id,omitempty"`
+	Origin       string       `json:"origin,omitempty"` // of a command: the process that wrote it, in words
+	PID          int          `json:"pid,omitempty"`
+	State        string       `json:"state,omitempty"`  // of a command: see IsCommand
+	Reason       string       `json:"reason,omitempty"` // of a note: why
 }
 
 // CommandTool is the tool that every line of commands.jsonl names.
@@ -311,19 +311,6 @@ func (i Index) MarshalJSON() ([]byte, error) {
 		return raw, nil
 	}
 	return json.Marshal(string(i))
-}
-
-// Texts is a list that may be written as one text.
-type Texts []string
-
-// UnmarshalJSON takes a text or a list of them.
-func (t *Texts) UnmarshalJSON(b []byte) error {
-	var one string
-	if json.Unmarshal(b, &one) == nil {
-		*t = Texts{one}
-		return nil
-	}
-	return json.Unmarshal(b, (*[]string)(t))
 }
 
 // Decode reads the payload of a line; fields of a wrong type are an error.

@@ -241,8 +241,8 @@ var conversions = spellings()
 
 func spellings() map[string]func(rawJSON) rawJSON {
 	out := map[string]func(rawJSON) rawJSON{
-		"completed_subplans":                 planIDs,
-		"implementation_active_plan_ids":     planIDs,
+		"completed_subplans":                 lenient.Bare("plan_"),
+		"implementation_active_plan_ids":     lenient.Bare("plan_"),
 		"implementation_completed_group_ids": lenient.Texts,
 	}
 	state := reflect.TypeFor[State]()
@@ -255,22 +255,6 @@ func spellings() map[string]func(rawJSON) rawJSON {
 		case reflect.String:
 			out[key] = lenient.Text
 		}
-	}
-	return out
-}
-
-// planIDs turns [1, "plan_2"] into ["1", "2"].
-func planIDs(raw rawJSON) rawJSON {
-	var items []string
-	if json.Unmarshal(lenient.Texts(raw), &items) != nil {
-		return raw
-	}
-	for i := range items {
-		items[i] = strings.TrimPrefix(items[i], "plan_")
-	}
-	out, err := json.Marshal(items)
-	if err != nil {
-		return raw
 	}
 	return out
 }
