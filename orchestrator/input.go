@@ -206,6 +206,7 @@ type AgentReport struct {
 	Tail        string       `json:"tail,omitempty"`
 	CLISession  string       `json:"cli_session,omitempty"`
 	Fault       ServiceFault `json:"fault,omitempty"` // what ended it, as its last words say
+	Until       Time         `json:"until,omitzero"`  // of a limit: when the provider may take more, if that is known
 }
 
 // Classes of failed tries.
@@ -293,25 +294,7 @@ func (a *CommandArgs) UnmarshalJSON(data []byte) error {
 }
 
 // Index is a subplan's index; 1 and "1" are the same.
-type Index string
-
-// UnmarshalJSON takes a number or a text.
-func (i *Index) UnmarshalJSON(b []byte) error {
-	var s string
-	if err := json.Unmarshal(lenient.Text(b), &s); err != nil {
-		return err
-	}
-	*i = Index(s)
-	return nil
-}
-
-// MarshalJSON writes a number where it is one.
-func (i Index) MarshalJSON() ([]byte, error) {
-	if raw := lenient.Number([]byte(`"` + string(i) + `"`)); raw[0] != '"' {
-		return raw, nil
-	}
-	return json.Marshal(string(i))
-}
+type Index = lenient.Index
 
 // Decode reads the payload of a line; fields of a wrong type are an error.
 func (l *Line) Decode() (Payload, error) {

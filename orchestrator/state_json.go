@@ -122,6 +122,27 @@ func (s *State) classicOutcome() Optional {
 	return OutcomeFailed
 }
 
+// MarshalJSON writes the wait for a provider as what the agent waits for, unless it also waits for something else.
+func (a Agent) MarshalJSON() ([]byte, error) {
+	type plain Agent
+	if a.Limited && a.Waiting == "" {
+		a.Waiting, a.Limited = WaitsForProvider, false
+	}
+	return json.Marshal(plain(a))
+}
+
+// UnmarshalJSON takes both forms.
+func (a *Agent) UnmarshalJSON(data []byte) error {
+	type plain Agent
+	if err := json.Unmarshal(data, (*plain)(a)); err != nil {
+		return err
+	}
+	if a.Waiting == WaitsForProvider {
+		a.Waiting, a.Limited = "", true
+	}
+	return nil
+}
+
 // NewState returns a State with the initial value of every key; the launcher fills in what it knows.
 func NewState() *State {
 	s := &State{SchemaVersion: SchemaVersion, LastEvent: LastFeatureCreated, Kind: KindPipeline, Visit: 1, Settings: DefaultSettings()}

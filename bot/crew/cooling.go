@@ -106,6 +106,9 @@ func (r services) note(out *orchestrator.AgentReport, status signal.Status, refu
 			refusal.Cause = string(orchestrator.ServiceOutage)
 		}
 		err = cool.Note(login, refusal, r.Now())
+		if c, ok := cool.Of(login, r.Now()); ok {
+			out.Until = orchestrator.At(c.Until)
+		}
 	} else {
 		err = cool.Answered(login, refusal.By, status.Answered, r.Now())
 	}
@@ -128,6 +131,7 @@ func (r *observer) wakeLimited(out *orchestrator.AgentReport, status signal.Stat
 	c, cools := cooldown.In(r.StateHome).Of(login, now)
 	switch spare := cooldown.Pauses()[0] - now.Sub(status.Since); {
 	case cools:
+		out.Until = orchestrator.At(c.Until)
 		r.within(min(c.Until.Sub(now), lookAtCoolDown))
 	case spare > 0 && !cooldown.In(r.StateHome).Over(login, status.Since, now): // it could not be noted
 		r.within(spare)

@@ -112,6 +112,27 @@ func Bare(prefix string) func(json.RawMessage) json.RawMessage {
 	}
 }
 
+// Index is a number or a text; 1 and "1" are the same.
+type Index string
+
+// UnmarshalJSON takes a number or a text.
+func (i *Index) UnmarshalJSON(b []byte) error {
+	var s string
+	if err := json.Unmarshal(Text(b), &s); err != nil {
+		return err
+	}
+	*i = Index(s)
+	return nil
+}
+
+// MarshalJSON writes a number where it is one.
+func (i Index) MarshalJSON() ([]byte, error) {
+	if raw := Number([]byte(`"` + string(i) + `"`)); raw[0] != '"' {
+		return raw, nil
+	}
+	return json.Marshal(string(i))
+}
+
 // List is a list of texts that may be written as one text.
 type List []string
 

@@ -356,12 +356,14 @@ func (c *crew) noteCondition(rep *orchestrator.AgentReport) {
 	}
 	limited := rep.RateLimited && rep.Condition == orchestrator.AgentLive
 	if a.Limited && !limited {
-		a.Heard, a.Until = c.now, orchestrator.Time{}
+		a.Heard, a.Limited, a.Until = c.now, false, orchestrator.Time{}
 	}
-	a.Limited = limited
 	if a != before {
 		c.s.Agents[rep.Key] = a
 		c.changed = true
+	}
+	if limited {
+		c.limit(rep.Key, rep.Launch, rep.Until)
 	}
 }
 
@@ -379,13 +381,19 @@ func (c *crew) cools(start *orchestrator.Effect, until orchestrator.Time) {
 	}
 }
 
-// limit marks an agent that waits for its provider.
+// limit is await, and tells until when.
 func (c *crew) limit(key orchestrator.AgentKey, launch orchestrator.Launch, until orchestrator.Time) {
 	a := c.s.Agents[key]
-	if !a.Limited {
+	if !a.Limited || a.Until != until {
 		role, task := key.Split()
-		c.event(orchestrator.AgentWaitingRecord{Role: role, Task: task, Launch: launch, For: "provider"})
+		c.event(orchestrator.AgentWaitingRecord{Role: role, Task: task, Launch: launch, For: orchestrator.WaitsForProvider, Until: until})
 	}
+	c.await(key, until)
+}
+
+// await marks an agent that waits for its provider.
+func (c *crew) await(key orchestrator.AgentKey, until orchestrator.Time) {
+	a := c.s.Agents[key]
 	a.Limited, a.Until = true, until
 	c.s.Agents[key] = a
 }

@@ -54,8 +54,8 @@ func TestProtocolP21AStartWaitsForItsProvider(t *testing.T) {
 		}
 		m.wait(20 * time.Minute)
 	}
-	if n := m.count(orchestrator.EvAgentWaiting); n != 1 || m.count(orchestrator.EvEffectFailed) != 0 || m.s.Ended() {
-		t.Errorf("%d records that it waits, %d of a failure, ended %v", n, m.count(orchestrator.EvEffectFailed), m.s.Ended())
+	if n := m.count(orchestrator.EvAgentWaiting); n != 20 || m.count(orchestrator.EvEffectFailed) != 0 || m.s.Ended() {
+		t.Errorf("%d records until when it waits, %d of a failure, ended %v", n, m.count(orchestrator.EvEffectFailed), m.s.Ended())
 	}
 	m.hold = nil
 	m.settle()
@@ -185,6 +185,36 @@ func TestProtocolP21AnAgentWaitsWhileOthersWork(t *testing.T) {
 	m.coded(2)
 	if a := m.s.Agents["coder/1"]; a.Launch != "" || !a.Limited || m.s.Agents["coder/3"].Launch == "" {
 		t.Errorf("agents %+v", m.s.Agents)
+	}
+}
+
+// The records tell until when an agent waits: once for each time, and again where the agent waits in its pane.
+func TestProtocolP21TheRecordsTellUntilWhen(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	told := func(want orchestrator.Time) {
+		t.Helper()
+		d := m.last(orchestrator.EvAgentWaiting).Data.(orchestrator.AgentWaitingRecord)
+		if d.For != "rate_limit" || d.Until != want || d.Launch == "" || m.s.Agents["planner"].Until != want {
+			t.Errorf("told %+v, want until %s; %+v", d, want, m.s.Agents["planner"])
+		}
+	}
+	hour := orchestrator.At(m.now.Add(time.Hour))
+	for range 3 {
+		m.report("planner", orchestrator.AgentReport{RateLimited: true, Until: hour})
+	}
+	told(hour)
+	m.report("planner", orchestrator.AgentReport{RateLimited: true, Until: hour.Later(time.Hour)})
+	told(hour.Later(time.Hour))
+	m.report("planner", orchestrator.AgentReport{})
+	m.do(orchestrator.Input{Kind: orchestrator.InAgent, Agent: &orchestrator.AgentReport{
+		Key: "planner", Launch: "1.planner.1", Condition: orchestrator.AgentDead, Signal: "KILL", Fault: orchestrator.ServiceLimit, Until: hour,
+	}})
+	told(hour)
+	m.timer("relaunch/planner")
+	m.ends("planner", orchestrator.ServiceOutage) // it names no time: the pause counts
+	told(orchestrator.At(m.began.Add(5 * time.Minute)))
+	if n := m.count(orchestrator.EvAgentWaiting); n != 4 {
+		t.Errorf("%d records", n)
 	}
 }
 

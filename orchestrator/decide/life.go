@@ -211,12 +211,14 @@ func (r *reducer) stoppedByService(rep *orchestrator.AgentReport) bool {
 		r.outcome.park(orchestrator.ReasonLogin, "the "+string(key)+" did not submit ("+ending.Words(rep.Fault)+")", "give its provider a login that counts, see agentmux doctor, then resume")
 		return true
 	case orchestrator.ServiceLimit, orchestrator.ServiceOutage:
-		pause := time.Second
-		if !rep.RateLimited { // else it has waited in its pane
-			pause = ending.Pause(r.count("service/" + string(key)))
-		}
 		r.crew.stop(key)
-		r.crew.limit(key, rep.Launch, r.now.Later(pause))
+		pause := time.Second
+		if rep.RateLimited { // it has waited in its pane
+			r.crew.await(key, r.now.Later(pause))
+		} else {
+			pause = ending.Pause(r.count("service/" + string(key)))
+			r.crew.limit(key, rep.Launch, ending.Later(r.now.Later(pause), rep.Until))
+		}
 		r.clock.arm(orchestrator.RelaunchTimer(key), orchestrator.Duration(pause))
 		return true
 	}

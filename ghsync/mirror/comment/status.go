@@ -3,6 +3,7 @@ package comment
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -221,6 +222,9 @@ func (v *View) details() string {
 	if line := v.askedLine(); line != "" {
 		out = append(out, line)
 	}
+	if line := v.limitedLine(); line != "" {
+		out = append(out, line)
+	}
 	out = append(out, v.moved()...)
 	out = append(out, v.answers()...)
 	out = append(out, v.Strays.Lines(v.n.Name)...)
@@ -248,6 +252,24 @@ func (v *View) details() string {
 	}
 	place = append(place, "attach: "+markdown.CodeSpan("agentmux attach "+v.name()))
 	return strings.Join(append(out, strings.Join(place, ", ")), "\n")
+}
+
+// limitedLine names the agents that wait for their providers, and until when.
+func (v *View) limitedLine() string {
+	var waits []string
+	for _, key := range slices.Sorted(maps.Keys(v.Agents)) {
+		switch a := v.Agents[key]; {
+		case !a.Limited:
+		case a.Until.IsZero():
+			waits = append(waits, markdown.CodeSpan(string(key)))
+		default:
+			waits = append(waits, markdown.CodeSpan(string(key))+" until "+v.at(a.Until)+" (UTC)")
+		}
+	}
+	if len(waits) == 0 {
+		return ""
+	}
+	return "Waiting for a provider: " + strings.Join(waits, ", ")
 }
 
 // shortCommit shortens a commit id and leaves other words as they are.

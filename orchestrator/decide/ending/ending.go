@@ -43,6 +43,14 @@ func Pause(times int) time.Duration {
 	return pauses[min(max(times, 1), len(pauses))-1]
 }
 
+// Later returns the later of two moments, of which the second may be unknown.
+func Later(at, known orchestrator.Time) orchestrator.Time {
+	if known.After(at.Time) {
+		return known
+	}
+	return at
+}
+
 // Backoff is how long a session waits before it starts a lost agent again: twice as long with
 // every retry, at most about three hours.
 func Backoff(retries int) orchestrator.Duration {
