@@ -205,8 +205,10 @@ type AgentReport struct {
 	ServerLost  bool         `json:"server_lost,omitempty"` // the tmux server ended, not the agent
 	Tail        string       `json:"tail,omitempty"`
 	CLISession  string       `json:"cli_session,omitempty"`
-	Fault       ServiceFault `json:"fault,omitempty"` // what ended it, as its last words say
-	Until       Time         `json:"until,omitzero"`  // of a limit: when the provider may take more, if that is known
+	Fault       ServiceFault `json:"fault,omitempty"`     // what ended it, as its last words say
+	Until       Time         `json:"until,omitzero"`      // of a limit: when the provider may take more, if that is known
+	Answered    bool         `json:"answered,omitempty"`  // the provider has answered it since it began
+	Fallbacks   []string     `json:"fallbacks,omitempty"` // of a fault: the providers that could take over now, in order
 }
 
 // Classes of failed tries.
@@ -226,6 +228,8 @@ type Outcome struct {
 	Class  string   `json:"class,omitempty"`
 	Wait   Duration `json:"wait,omitempty"` // the other side asked for this pause
 	Until  Time     `json:"until,omitzero"` // of FailCooling: when the provider may take more
+
+	Fallbacks []string `json:"fallbacks,omitempty"` // of FailCooling: as in AgentReport
 }
 
 // Payload is the union of what tools and commands carry.

@@ -3,6 +3,7 @@ package orchestrator
 // AgentStartedRecord tells that a launch runs in its pane.
 type AgentStartedRecord struct {
 	Attempt      int    `json:"attempt"`
+	FallbackFor  string `json:"fallback_for,omitempty"` // the configured provider, if another one took over
 	Launch       Launch `json:"launch"`
 	Model        string `json:"model"`
 	Prompt       string `json:"prompt"`

@@ -24,6 +24,7 @@ type Settings struct {
 	LimitSummary        Duration      `json:"limit_summary"`
 	LimitHumanWait      Duration      `json:"limit_human_wait"`
 	LimitRemote         Duration      `json:"limit_remote"`
+	ProviderWait        Duration      `json:"provider_wait,omitempty"` // for a provider, before a fallback takes over; 0 = without end
 	AgentRetries        int           `json:"agent_retries"`
 	Parallel            int           `json:"parallel"`
 	Research            int           `json:"research"`
@@ -51,6 +52,7 @@ func DefaultSettings() Settings {
 		LimitSummary:        Duration(10 * time.Minute),
 		LimitHumanWait:      Duration(4 * time.Hour),
 		LimitRemote:         Duration(30 * time.Minute),
+		ProviderWait:        Duration(30 * time.Minute),
 		AgentRetries:        1,
 		Parallel:            4,
 		Research:            5,

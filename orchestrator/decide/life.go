@@ -5,6 +5,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide/ending"
+	"github.com/agentmux/agentmux/orchestrator/decide/substitute"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/orchestrator/team"
@@ -33,6 +34,7 @@ func (r *reducer) agentLive(rep *orchestrator.AgentReport) {
 	case r.s.Paused:
 	case rep.Dialog != "" && !r.s.Interactive:
 		r.outcome.park(orchestrator.ReasonAgentDialog, "the "+string(rep.Key)+" shows a dialog that only a person may answer: "+orchestrator.Truncate(rep.Dialog, 200), "attach and answer it, then resume")
+	case rep.RateLimited && !r.s.Interactive && r.crew.replace(rep.Key, substitute.Of(r.s, rep.Key, rep.Until, rep.Fallbacks)):
 	case rep.TurnEnded != "" && r.isNew("turn/"+string(rep.Launch), rep.TurnEnded):
 		r.turnEnded(rep)
 	case rep.Silence > 0:
@@ -167,20 +169,13 @@ func (r *reducer) lost(key orchestrator.AgentKey, cause, tail string) {
 	}
 }
 
-const (
-	serverWindow = 10 * time.Minute
-	// serverFailures is how many failures of the tmux server within serverWindow park
-	// the session.
-	serverFailures = 3
-)
-
 // serverLost starts the launch again on a new server; the agent is not to blame. One
 // failure takes every launch that was running.
 func (r *reducer) serverLost(rep *orchestrator.AgentReport) {
 	if r.s.Paused {
 		return // reported again when the pause is over
 	}
-	if r.s.Seen[ending.ServerSeen(rep.Launch)] == "" && r.crew.serverFailed() >= serverFailures {
+	if r.s.Seen[ending.ServerSeen(rep.Launch)] == "" && ending.ServerFailed(r.s, r.now) >= ending.ServerFailures {
 		r.outcome.park(orchestrator.ReasonAgentStalled, "the tmux server failed three times in ten minutes", "look at agentmux doctor, then resume")
 		return
 	}
@@ -203,6 +198,9 @@ func (r *reducer) stoppedByService(rep *orchestrator.AgentReport) bool {
 	role, task := key.Split()
 	switch rep.Fault {
 	case orchestrator.ServiceLogin:
+		if len(rep.Fallbacks) > 0 && r.crew.replace(key, rep.Fallbacks[0]) {
+			return true
+		}
 		if r.s.Interactive || r.s.AwaitingSummary || duty.Researches(key.Role()) || r.team.atWork() {
 			return false // a person is there, the session does without it, or the others have logins of their own
 		}
@@ -216,8 +214,12 @@ func (r *reducer) stoppedByService(rep *orchestrator.AgentReport) bool {
 		if rep.RateLimited { // it has waited in its pane
 			r.crew.await(key, r.now.Later(pause))
 		} else {
-			pause = ending.Pause(r.count("service/" + string(key)))
-			r.crew.limit(key, rep.Launch, ending.Later(r.now.Later(pause), rep.Until))
+			pause = ending.Pause(r.count(limitRule(key)))
+			until := ending.Later(r.now.Later(pause), rep.Until)
+			r.crew.limit(key, rep.Launch, until)
+			if r.crew.replace(key, substitute.Of(r.s, key, until, rep.Fallbacks)) {
+				return true
+			}
 		}
 		r.clock.arm(orchestrator.RelaunchTimer(key), orchestrator.Duration(pause))
 		return true

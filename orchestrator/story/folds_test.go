@@ -71,6 +71,17 @@ func TestAnAgentIsItsNewestLaunch(t *testing.T) {
 }
 
 // A message belongs to the say of its commit; what becomes of it becomes of the say.
+func TestALineNamesTheProviderThatTookOver(t *testing.T) {
+	for want, d := range map[string]orchestrator.AgentStartedRecord{
+		"coder/1 started": {Role: "coder", Task: "1", Provider: "claude"},
+		"coder/1 started with codex, which takes over from claude": {Role: "coder", Task: "1", Provider: "codex", FallbackFor: "claude"},
+	} {
+		if got := story.Line(orchestrator.Event{Type: orchestrator.EvAgentStarted, Data: d}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // An agent waits for its provider until it is heard of, or its phase is over. Earlier versions had another word for it.
 func TestAnAgentIsLimitedUntilItIsHeardOf(t *testing.T) {
 	waits := func(reason string) orchestrator.Record {

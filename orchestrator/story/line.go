@@ -25,7 +25,11 @@ var lines = map[string]func(orchestrator.Event) string{
 	orchestrator.EvEvent:          say(func(d orchestrator.EventRecord) string { return d.Label }),
 	orchestrator.EvPhaseEntered:   say(func(d orchestrator.PhaseEnteredRecord) string { return "→ " + d.Phase }),
 	orchestrator.EvAgentStarted: say(func(d orchestrator.AgentStartedRecord) string {
-		return string(orchestrator.KeyOf(d.Role, d.Task)) + " started"
+		text := string(orchestrator.KeyOf(d.Role, d.Task)) + " started"
+		if d.FallbackFor != "" {
+			text += " with " + d.Provider + ", which takes over from " + d.FallbackFor
+		}
+		return text
 	}),
 	orchestrator.EvAgentExited: say(sayExited),
 	orchestrator.EvAgentFailed: say(sayAgentFailed),
