@@ -24,7 +24,7 @@ type Settings struct {
 	LimitSummary        Duration      `json:"limit_summary"`
 	LimitHumanWait      Duration      `json:"limit_human_wait"`
 	LimitRemote         Duration      `json:"limit_remote"`
-	ProviderWait        Duration      `json:"provider_wait,omitempty"` // for a provider, before a fallback takes over; 0 = without end
+	ProviderWait        Duration      `json:"provider_wait"` // for a provider, before a fallback takes over; 0 = without end
 	AgentRetries        int           `json:"agent_retries"`
 	Parallel            int           `json:"parallel"`
 	Research            int           `json:"research"`

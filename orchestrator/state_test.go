@@ -172,6 +172,25 @@ func TestTheWaitForAProviderInTheFile(t *testing.T) {
 	}
 }
 
+// A wait without end stays without end; a session of an earlier version has the default.
+func TestTheWaitForAProviderIsKept(t *testing.T) {
+	s := orchestrator.NewState()
+	for _, want := range []orchestrator.Duration{0, orchestrator.Duration(time.Hour)} {
+		s.Settings.ProviderWait = want
+		data, err := s.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if read, err := orchestrator.Decode(data); err != nil || read.Settings.ProviderWait != want {
+			t.Errorf("%s is read as %v, %v", want.D(), read.Settings.ProviderWait, err)
+		}
+	}
+	earlier, err := orchestrator.Decode([]byte(`{"schema_version": 1, "settings": {"limit_phase": "1h"}}`))
+	if err != nil || earlier.Settings.ProviderWait != orchestrator.Duration(30*time.Minute) {
+		t.Errorf("earlier: %+v, %v", earlier, err)
+	}
+}
+
 func TestPayloadsMayBeSpelledTwoWays(t *testing.T) {
 	for text, want := range map[string]string{`{"subplan_index": 1}`: "1", `{"subplan_index": "1"}`: "1"} {
 		t.Run(text, func(t *testing.T) {
