@@ -31,10 +31,10 @@ type Settings struct {
 	Ready               string        `json:"ready"`     // on_pass, never
 	Reachable           bool          `json:"reachable"` // somebody can answer questions
 	AckTimeout          Duration      `json:"ack_timeout"`
-	AskTimeout          Duration      `json:"ask_timeout,omitempty"` // of an ask to another agent; 0 = none
+	AskTimeout          Duration      `json:"ask_timeout"` // of an ask to another agent; 0 = none
 	Msg                 message.Rules `json:"msg,omitzero"`
-	CheckpointEvery     Duration      `json:"checkpoint_every,omitempty"` // while agents work; 0 = only at the steps of the work
-	ParkAfter           Duration      `json:"park_after,omitempty"`       // with nothing to do until a person decides; 0 = the session keeps its host
+	CheckpointEvery     Duration      `json:"checkpoint_every"`     // while agents work; 0 = only at the steps of the work
+	ParkAfter           Duration      `json:"park_after,omitempty"` // with nothing to do until a person decides; 0 = the session keeps its host
 }
 
 // DefaultSettings returns the documented defaults.

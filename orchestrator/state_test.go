@@ -172,17 +172,29 @@ func TestTheWaitForAProviderInTheFile(t *testing.T) {
 	}
 }
 
-// A wait without end stays without end; a session of an earlier version has the default.
-func TestTheWaitForAProviderIsKept(t *testing.T) {
+// What is off stays off; a session of an earlier version has the default.
+func TestSpansThatAreOffAreKept(t *testing.T) {
+	spans := func(s *orchestrator.Settings) []*orchestrator.Duration {
+		return []*orchestrator.Duration{&s.ProviderWait, &s.AskTimeout, &s.CheckpointEvery, &s.ReviewTimeout, &s.LimitPhase, &s.LimitTotal, &s.LimitStall,
+			&s.LimitSummary, &s.LimitHumanWait, &s.LimitRemote, &s.AckTimeout, &s.ParkAfter}
+	}
 	s := orchestrator.NewState()
-	for _, want := range []orchestrator.Duration{0, orchestrator.Duration(time.Hour)} {
-		s.Settings.ProviderWait = want
+	for _, want := range []orchestrator.Duration{0, orchestrator.Duration(7 * time.Hour)} {
+		for _, span := range spans(&s.Settings) {
+			*span = want
+		}
 		data, err := s.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if read, err := orchestrator.Decode(data); err != nil || read.Settings.ProviderWait != want {
-			t.Errorf("%s is read as %v, %v", want.D(), read.Settings.ProviderWait, err)
+		read, err := orchestrator.Decode(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, span := range spans(&read.Settings) {
+			if *span != want {
+				t.Errorf("span %d of %s is read as %s", i, want.D(), span.D())
+			}
 		}
 	}
 	earlier, err := orchestrator.Decode([]byte(`{"schema_version": 1, "settings": {"limit_phase": "1h"}}`))
