@@ -95,7 +95,7 @@ var table = []row{
 	{9, "bot/host", "bot/display bot/material bot/notice orchestrator/story bot/inbox bot/checkpoint bot/claim bot/restore bot/crew bot/work bot/rehearsal bot/project bot/place bot/config ghsync ghsync/pulltext ghsync/mirror ghsync/transport tmux orchestrator/decide orchestrator/duty orchestrator/engine" +
 		" orchestrator/session orchestrator/session/register orchestrator/watch orchestrator workflows workflows/prompt internal/agent internal/agent/process internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/redact bot/roster workflows/agents workflows/message" +
 		" internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
-	{8, "bot/crew", "bot/transcript bot/project bot/place bot/config tmux orchestrator/duty orchestrator/engine orchestrator/post orchestrator/session orchestrator/story orchestrator/toolset orchestrator" +
+	{8, "bot/crew", "bot/assignment bot/transcript bot/project bot/place bot/config tmux orchestrator/decide/substitute orchestrator/duty orchestrator/engine orchestrator/post orchestrator/session orchestrator/story orchestrator/toolset orchestrator" +
 		" workflows workflows/agents workflows/artifact workflows/prompt internal/agent internal/agent/cooldown internal/agent/process internal/agent/signal internal/command internal/crash internal/redact internal/usage"}, // no git: what it needs of the work it declares
 	{8, "bot/work", "bot/checkpoint bot/guarded bot/lineage bot/material bot/project bot/spares bot/place bot/config ghsync ghsync/pulltext ghsync/transport ghsync/markdown orchestrator/decide orchestrator/duty orchestrator/engine orchestrator/session orchestrator/session/register" +
 		" orchestrator workflows workflows/agents workflows/artifact internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/outgate internal/crash internal/redact"}, // no panes, no programs of agents
@@ -109,6 +109,7 @@ var table = []row{
 		" internal/gitrepo"}, // its errors say to the engine what no repetition can change, as those of crew and work do
 	{8, "bot/restore", "bot/checkpoint bot/claim orchestrator orchestrator/duty orchestrator/session internal/gitrepo internal/durable internal/crash workflows workflows/agents"}, // a session from what another machine handed over: above the checkpoint, which knows no session, and below the host, which runs what it makes
 	{7, "bot/checkpoint", "internal/durable internal/gitrepo internal/gitrepo/remote internal/outgate internal/redact internal/crash"},                                             // what machines hand to each other, apart from the work it is made of: made by work, read by host
+	{7, "bot/assignment", "orchestrator orchestrator/duty orchestrator/post workflows workflows/agents"},                                                                           // a text from values: the crew, which asks for it, holds the files and panes
 	{7, "bot/spares", "orchestrator/duty orchestrator workflows internal/gitrepo internal/gitrepo/spare internal/gitrepo/workspace internal/crash"},                                // apart from the work: what is no part of the state, and may be gone at any time
 	{7, "bot/project", "bot/config ghsync ghsync/transport internal/durable orchestrator/session internal/agent/settings internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/document internal/crash"},
 	{7, "bot/intake", "ghsync ghsync/transport internal/redact internal/turnstile"},              // what may have changed on GitHub: it decides nothing, so it knows neither gate nor journal
@@ -130,9 +131,10 @@ var table = []row{
 	{5, "orchestrator/story", "internal/usage orchestrator workflows/agents"},      // one place says why, what is owed and what is next; status, monitor and mirror read it
 	{3, "orchestrator/decide/fault", "orchestrator"},                               // apart from the reducer: records compared with records, no state
 	{3, "orchestrator/decide/ending", "orchestrator"},                              // as fault: reports in words
+	{3, "orchestrator/decide/substitute", "orchestrator"},                          // the crew asks it, too, before it holds a start back
 	{3, "orchestrator/postbox", "internal/durable orchestrator workflows/message"}, // files alone: the writer is a tool, the reader the engine
 	{3, "orchestrator/post", "orchestrator workflows workflows/message"},           // as team: what becomes of a message is decided apart from the phases, and tools ask who has mail
-	{4, "orchestrator/decide", "internal/lenient orchestrator/decide/ending orchestrator/decide/fault orchestrator/post orchestrator/team orchestrator/duty orchestrator/invariant orchestrator/move orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/agents workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
+	{4, "orchestrator/decide", "internal/lenient orchestrator/decide/ending orchestrator/decide/fault orchestrator/decide/substitute orchestrator/post orchestrator/team orchestrator/duty orchestrator/invariant orchestrator/move orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/agents workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
 	{3, "orchestrator/upgrade", "orchestrator workflows workflows/artifact"},
 	{3, "orchestrator/invariant", "orchestrator workflows"},
 	{4, "orchestrator/folder", "orchestrator orchestrator/post orchestrator/postbox workflows/message"},         // files alone, with what the state says of them: a directory outside of every session has them, too

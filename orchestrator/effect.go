@@ -61,6 +61,7 @@ type Args struct {
 	PromptFile string `json:"prompt_file,omitempty"` // where the rendered prompt goes
 	Headless   bool   `json:"headless,omitempty"`    // never a TUI (researchers)
 	Continue   bool   `json:"continue,omitempty"`    // go on with the CLI's own session
+	Provider   string `json:"provider,omitempty"`    // in place of the configured one
 	Since      string `json:"since,omitempty"`       // reviewers of a later tree: their pass is for this one
 
 	Workspace string   `json:"workspace,omitempty"` // name
@@ -107,6 +108,7 @@ const (
 type Result struct {
 	// start_agent
 	Provider     string `json:"provider,omitempty"`
+	FallbackFor  string `json:"fallback_for,omitempty"` // the configured provider, if another one took over
 	Model        string `json:"model,omitempty"`
 	PromptSHA256 string `json:"prompt_sha256,omitempty"`
 	CLISession   string `json:"cli_session,omitempty"`

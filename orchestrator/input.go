@@ -207,7 +207,10 @@ type AgentReport struct {
 	ServerLost  bool         `json:"server_lost,omitempty"` // the tmux server ended, not the agent
 	Tail        string       `json:"tail,omitempty"`
 	CLISession  string       `json:"cli_session,omitempty"`
-	Fault       ServiceFault `json:"fault,omitempty"` // what ended it, as its last words say
+	Fault       ServiceFault `json:"fault,omitempty"`     // what ended it, as its last words say
+	Until       Time         `json:"until,omitzero"`      // of a limit: when the provider may take more, if that is known
+	Answered    bool         `json:"answered,omitempty"`  // the provider has answered it since it began
+	Fallbacks   []string     `json:"fallbacks,omitempty"` // of a fault: the providers that could take over now, in order
 }
 
 // Classes of failed tries.
@@ -227,37 +230,39 @@ type Outcome struct {
 	Class  string   `json:"class,omitempty"`
 	Wait   Duration `json:"wait,omitempty"` // the other side asked for this pause
 	Until  Time     `json:"until,omitzero"` // of FailCooling: when the provider may take more
+
+	Fallbacks []string `json:"fallbacks,omitempty"` // of FailCooling: as in AgentReport
 }
 
 // Payload is the union of what tools and commands carry.
 type Payload struct {
-	SubplanIndex *Index      `json:"subplan_index,omitempty"`
-	Role         string      `json:"role,omitempty"`
-	Verdict      string      `json:"verdict,omitempty"`
-	Reviewers    []string    `json:"reviewers,omitempty"`
-	SHA256       string      `json:"sha256,omitempty"`
-	Topic        string      `json:"topic,omitempty"`
-	Type         string      `json:"type,omitempty"`
-	ResearchType string      `json:"research_type,omitempty"`
-	Context      string      `json:"context,omitempty"`
-	Questions    []string    `json:"questions,omitempty"`
-	ScopeHints   Texts       `json:"scope_hints,omitempty"`
-	Message      string      `json:"message,omitempty"`
-	Percent      *int        `json:"percent,omitempty"`
-	CurrentTask  string      `json:"current_task,omitempty"`
-	ID           string      `json:"id,omitempty"`
-	Question     string      `json:"question,omitempty"`
-	Options      []string    `json:"options,omitempty"`
-	File         string      `json:"file,omitempty"`
-	Name         string      `json:"name,omitempty"` // command
-	Args         CommandArgs `json:"args,omitzero"`
-	Actor        string      `json:"actor,omitempty"`
-	Source       string      `json:"source,omitempty"`
-	SourceID     string      `json:"source_id,omitempty"`
-	Origin       string      `json:"origin,omitempty"` // of a command: the process that wrote it, in words
-	PID          int         `json:"pid,omitempty"`
-	State        string      `json:"state,omitempty"`  // of a command: see IsCommand
-	Reason       string      `json:"reason,omitempty"` // of a note: why
+	SubplanIndex *Index       `json:"subplan_index,omitempty"`
+	Role         string       `json:"role,omitempty"`
+	Verdict      string       `json:"verdict,omitempty"`
+	Reviewers    []string     `json:"reviewers,omitempty"`
+	SHA256       string       `json:"sha256,omitempty"`
+	Topic        string       `json:"topic,omitempty"`
+	Type         string       `json:"type,omitempty"`
+	ResearchType string       `json:"research_type,omitempty"`
+	Context      string       `json:"context,omitempty"`
+	Questions    []string     `json:"questions,omitempty"`
+	ScopeHints   lenient.List `json:"scope_hints,omitempty"`
+	Message      string       `json:"message,omitempty"`
+	Percent      *int         `json:"percent,omitempty"`
+	CurrentTask  string       `json:"current_task,omitempty"`
+	ID           string       `json:"id,omitempty"`
+	Question     string       `json:"question,omitempty"`
+	Options      []string     `json:"options,omitempty"`
+	File         string       `json:"file,omitempty"`
+	Name         string       `json:"name,omitempty"` // command
+	Args         CommandArgs  `json:"args,omitzero"`
+	Actor        string       `json:"actor,omitempty"`
+	Source       string       `json:"source,omitempty"`
+	SourceID     string       `json:"source_id,omitempty"`
+	Origin       string       `json:"origin,omitempty"` // of a command: the process that wrote it, in words
+	PID          int          `json:"pid,omitempty"`
+	State        string       `json:"state,omitempty"`  // of a command: see IsCommand
+	Reason       string       `json:"reason,omitempty"` // of a note: why
 }
 
 // CommandTool is the tool that every line of commands.jsonl names.
@@ -295,38 +300,7 @@ func (a *CommandArgs) UnmarshalJSON(data []byte) error {
 }
 
 // Index is a subplan's index; 1 and "1" are the same.
-type Index string
-
-// UnmarshalJSON takes a number or a text.
-func (i *Index) UnmarshalJSON(b []byte) error {
-	var s string
-	if err := json.Unmarshal(lenient.Text(b), &s); err != nil {
-		return err
-	}
-	*i = Index(s)
-	return nil
-}
-
-// MarshalJSON writes a number where it is one.
-func (i Index) MarshalJSON() ([]byte, error) {
-	if raw := lenient.Number([]byte(`"` + string(i) + `"`)); raw[0] != '"' {
-		return raw, nil
-	}
-	return json.Marshal(string(i))
-}
-
-// Texts is a list that may be written as one text.
-type Texts []string
-
-// UnmarshalJSON takes a text or a list of them.
-func (t *Texts) UnmarshalJSON(b []byte) error {
-	var one string
-	if json.Unmarshal(b, &one) == nil {
-		*t = Texts{one}
-		return nil
-	}
-	return json.Unmarshal(b, (*[]string)(t))
-}
+type Index = lenient.Index
 
 // Decode reads the payload of a line; fields of a wrong type are an error.
 func (l *Line) Decode() (Payload, error) {

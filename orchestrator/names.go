@@ -9,6 +9,9 @@ const (
 // FixTask is the entry of State.SubplanStatus that follows a fix phase's work.
 const FixTask = "fix"
 
+// WaitsForProvider is what an agent waits for whose provider refuses more, in state.json and in records.
+const WaitsForProvider = "rate_limit"
+
 // CoordinatorPerson is the address of the person in messages.
 const CoordinatorPerson = "core/core"
 

@@ -1,7 +1,5 @@
 package orchestrator
 
-import "github.com/agentmux/agentmux/internal/usage"
-
 // The data of each type of record. The fields of a struct are sorted by their JSON names, as
 // earlier versions wrote the keys: a line must not change when it is written again. A field
 // with omitempty is in some records only; it is a pointer if its empty value is written, too.
@@ -60,78 +58,6 @@ type PhaseLeftRecord struct {
 	Next    string `json:"next"`
 	Phase   string `json:"phase"`
 	Seconds int    `json:"seconds"`
-}
-
-// AgentStartedRecord tells that a launch runs in its pane.
-type AgentStartedRecord struct {
-	Attempt      int    `json:"attempt"`
-	Launch       Launch `json:"launch"`
-	Model        string `json:"model"`
-	Prompt       string `json:"prompt"`
-	PromptSHA256 string `json:"prompt_sha256"`
-	Provider     string `json:"provider"`
-	Role         string `json:"role"`
-	Task         string `json:"task"`
-}
-
-// AgentExitedRecord tells how a launch ended; ExitCode and Usage are nil if they are not known.
-type AgentExitedRecord struct {
-	ExitCode *int         `json:"exit_code"`
-	Expected bool         `json:"expected"`
-	Launch   Launch       `json:"launch"`
-	Role     string       `json:"role"`
-	Signal   string       `json:"signal"`
-	Task     string       `json:"task"`
-	Usage    *usage.Usage `json:"usage,omitempty"`
-}
-
-// AgentFailedRecord gives an agent up.
-type AgentFailedRecord struct {
-	Attempts int    `json:"attempts"`
-	Role     string `json:"role"`
-	Tail     string `json:"tail"`
-	Task     string `json:"task"`
-}
-
-// AgentStalledRecord tells of a silence and what was done about it.
-type AgentStalledRecord struct {
-	Action  string `json:"action"`
-	Role    string `json:"role"`
-	Seconds int    `json:"seconds"`
-	Task    string `json:"task"`
-}
-
-// AgentMarkedRecord tells what the marker of an agent of an agents file says, and who wrote it:
-// host, or a person. Branch is set if its work is not on the branch that the file names, Instead.
-type AgentMarkedRecord struct {
-	Agent   string `json:"agent"`
-	Branch  string `json:"branch,omitempty"`
-	By      string `json:"by"`
-	Instead string `json:"instead_of,omitempty"`
-	Marker  string `json:"marker"`
-}
-
-// AgentBlockedRecord tells that an agent of an agents file waits for another.
-type AgentBlockedRecord struct {
-	Agent      string `json:"agent"`
-	Dependency string `json:"dependency"`
-}
-
-// AgentStatusRecord is a report of an agent.
-type AgentStatusRecord struct {
-	CurrentTask string `json:"current_task,omitempty"`
-	Message     string `json:"message"`
-	Percent     *int   `json:"percent,omitempty"`
-	Role        string `json:"role"`
-	Task        string `json:"task"`
-}
-
-// AgentWaitingRecord tells what a launch waits for.
-type AgentWaitingRecord struct {
-	For    string `json:"for"`
-	Launch Launch `json:"launch"`
-	Role   string `json:"role"`
-	Task   string `json:"task"`
 }
 
 // SubmissionRecord tells that the session took what an agent handed in. Tree is the work as it

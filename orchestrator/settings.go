@@ -24,16 +24,17 @@ type Settings struct {
 	LimitSummary        Duration      `json:"limit_summary"`
 	LimitHumanWait      Duration      `json:"limit_human_wait"`
 	LimitRemote         Duration      `json:"limit_remote"`
+	ProviderWait        Duration      `json:"provider_wait"` // for a provider, before a fallback takes over; 0 = without end
 	AgentRetries        int           `json:"agent_retries"`
 	Parallel            int           `json:"parallel"`
 	Research            int           `json:"research"`
 	Ready               string        `json:"ready"`     // on_pass, never
 	Reachable           bool          `json:"reachable"` // somebody can answer questions
 	AckTimeout          Duration      `json:"ack_timeout"`
-	AskTimeout          Duration      `json:"ask_timeout,omitempty"` // of an ask to another agent; 0 = none
+	AskTimeout          Duration      `json:"ask_timeout"` // of an ask to another agent; 0 = none
 	Msg                 message.Rules `json:"msg,omitzero"`
-	CheckpointEvery     Duration      `json:"checkpoint_every,omitempty"` // while agents work; 0 = only at the steps of the work
-	ParkAfter           Duration      `json:"park_after,omitempty"`       // with nothing to do until a person decides; 0 = the session keeps its host
+	CheckpointEvery     Duration      `json:"checkpoint_every"`     // while agents work; 0 = only at the steps of the work
+	ParkAfter           Duration      `json:"park_after,omitempty"` // with nothing to do until a person decides; 0 = the session keeps its host
 }
 
 // DefaultSettings returns the documented defaults.
@@ -49,6 +50,7 @@ func DefaultSettings() Settings {
 		LimitSummary:   Duration(10 * time.Minute),
 		LimitHumanWait: Duration(4 * time.Hour),
 		LimitRemote:    Duration(30 * time.Minute),
+		ProviderWait:   Duration(30 * time.Minute),
 		AgentRetries:   1, Parallel: 4, Research: 5,
 		Ready: "on_pass", Reachable: true,
 		AckTimeout:      Duration(10 * time.Minute),

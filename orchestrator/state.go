@@ -271,12 +271,15 @@ type Agent struct {
 	LastExit   Optional `json:"last_exit"`
 	LastLaunch Launch   `json:"last_launch,omitempty"` // the newest launch, running or not
 	CLISession Optional `json:"cli_session"`
-	Waiting    Optional `json:"waiting"`           // question, research or ask while it waits
-	Owner      string   `json:"owner,omitempty"`   // researchers: the role that asked
-	Limited    bool     `json:"limited,omitempty"` // the provider lets it wait
-	Until      Time     `json:"until,omitzero"`    // while Limited: when it is started, if that is known
-	Home       string   `json:"home,omitempty"`    // which of the key's homes it has; empty = the first
-	Heard      Time     `json:"heard"`             // silence before this moment does not count
+	Waiting    Optional `json:"waiting"`            // question, research or ask while it waits; in the file also rate_limit
+	Owner      string   `json:"owner,omitempty"`    // researchers: the role that asked
+	Limited    bool     `json:"limited,omitempty"`  // the provider lets it wait; in the file only beside another wait
+	Until      Time     `json:"until,omitzero"`     // while Limited: when it is started, if that is known
+	Provider   string   `json:"provider,omitempty"` // that took over from the configured one, until the agent ends
+
+	LimitedSince Time   `json:"limited_since,omitzero"` // when it was first Limited since its provider answered
+	Home         string `json:"home,omitempty"`         // which of the key's homes it has; empty = the first
+	Heard        Time   `json:"heard"`                  // silence before this moment does not count
 }
 
 // Leaving is a launch that has submitted and may end its turn beside what comes next. Tree is

@@ -123,6 +123,27 @@ func (s *State) classicOutcome() Optional {
 	return OutcomeFailed
 }
 
+// MarshalJSON writes the wait for a provider as what the agent waits for, unless it also waits for something else.
+func (a Agent) MarshalJSON() ([]byte, error) {
+	type plain Agent
+	if a.Limited && a.Waiting == "" {
+		a.Waiting, a.Limited = WaitsForProvider, false
+	}
+	return json.Marshal(plain(a))
+}
+
+// UnmarshalJSON takes both forms.
+func (a *Agent) UnmarshalJSON(data []byte) error {
+	type plain Agent
+	if err := json.Unmarshal(data, (*plain)(a)); err != nil {
+		return err
+	}
+	if a.Waiting == WaitsForProvider {
+		a.Waiting, a.Limited = "", true
+	}
+	return nil
+}
+
 // NewState returns a State with the initial value of every key; the launcher fills in what it knows.
 func NewState() *State {
 	s := &State{SchemaVersion: SchemaVersion, LastEvent: LastFeatureCreated, Kind: KindPipeline, Visit: 1, Settings: DefaultSettings()}
@@ -232,8 +253,8 @@ var conversions = spellings()
 
 func spellings() map[string]func(rawJSON) rawJSON {
 	out := map[string]func(rawJSON) rawJSON{
-		"completed_subplans":                 planIDs,
-		"implementation_active_plan_ids":     planIDs,
+		"completed_subplans":                 lenient.Bare("plan_"),
+		"implementation_active_plan_ids":     lenient.Bare("plan_"),
 		"implementation_completed_group_ids": lenient.Texts,
 	}
 	state := reflect.TypeFor[State]()
@@ -246,22 +267,6 @@ func spellings() map[string]func(rawJSON) rawJSON {
 		case reflect.String:
 			out[key] = lenient.Text
 		}
-	}
-	return out
-}
-
-// planIDs turns [1, "plan_2"] into ["1", "2"].
-func planIDs(raw rawJSON) rawJSON {
-	var items []string
-	if json.Unmarshal(lenient.Texts(raw), &items) != nil {
-		return raw
-	}
-	for i := range items {
-		items[i] = strings.TrimPrefix(items[i], "plan_")
-	}
-	out, err := json.Marshal(items)
-	if err != nil {
-		return raw
 	}
 	return out
 }

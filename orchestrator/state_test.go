@@ -142,6 +142,68 @@ func TestTimesAndSpansInFiles(t *testing.T) {
 	}
 }
 
+// An agent whose provider refuses more waits for that, in the file, unless it waits for something else; a file of an
+// earlier version says so beside.
+func TestTheWaitForAProviderInTheFile(t *testing.T) {
+	until := orchestrator.At(time.Date(2026, 5, 1, 15, 0, 0, 0, time.UTC))
+	for name, c := range map[string]struct {
+		agent   orchestrator.Agent
+		written string
+		also    string
+	}{
+		"limited": {orchestrator.Agent{Limited: true, Until: until}, `"waiting":"rate_limit","until":"2026-05-01T15:00:00.000Z"`, `{"waiting":null,"limited":true,"until":"2026-05-01T15:00:00Z"}`},
+		"both":    {orchestrator.Agent{Limited: true, Waiting: "question"}, `"waiting":"question","limited":true`, `{"waiting":"question","limited":true}`},
+		"asked":   {orchestrator.Agent{Waiting: "ask"}, `"waiting":"ask","heard"`, `{"waiting":"ask"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			written, err := json.Marshal(c.agent)
+			if err != nil || !strings.Contains(string(written), c.written) {
+				t.Errorf("written as %s, %v", written, err)
+			}
+			for _, text := range []string{string(written), c.also} {
+				var read orchestrator.Agent
+				if err := json.Unmarshal([]byte(text), &read); err != nil || read != c.agent {
+					t.Errorf("%s: read as %+v, %v", text, read, err)
+				}
+			}
+		})
+	}
+	if _, err := orchestrator.Decode([]byte(`{"schema_version": 1, "agents": {"planner": {"waiting": 7}}}`)); err == nil {
+		t.Error("a number is what an agent waits for")
+	}
+}
+
+// What is off stays off; a session of an earlier version has the default.
+func TestSpansThatAreOffAreKept(t *testing.T) {
+	spans := func(s *orchestrator.Settings) []*orchestrator.Duration {
+		return []*orchestrator.Duration{&s.ProviderWait, &s.AskTimeout, &s.CheckpointEvery, &s.ReviewTimeout, &s.LimitPhase, &s.LimitTotal, &s.LimitStall,
+			&s.LimitSummary, &s.LimitHumanWait, &s.LimitRemote, &s.AckTimeout, &s.ParkAfter}
+	}
+	s := orchestrator.NewState()
+	for _, want := range []orchestrator.Duration{0, orchestrator.Duration(7 * time.Hour)} {
+		for _, span := range spans(&s.Settings) {
+			*span = want
+		}
+		data, err := s.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := orchestrator.Decode(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, span := range spans(&read.Settings) {
+			if *span != want {
+				t.Errorf("span %d of %s is read as %s", i, want.D(), span.D())
+			}
+		}
+	}
+	earlier, err := orchestrator.Decode([]byte(`{"schema_version": 1, "settings": {"limit_phase": "1h"}}`))
+	if err != nil || earlier.Settings.ProviderWait != orchestrator.Duration(30*time.Minute) {
+		t.Errorf("earlier: %+v, %v", earlier, err)
+	}
+}
+
 func TestPayloadsMayBeSpelledTwoWays(t *testing.T) {
 	for text, want := range map[string]string{`{"subplan_index": 1}`: "1", `{"subplan_index": "1"}`: "1"} {
 		t.Run(text, func(t *testing.T) {

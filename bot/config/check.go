@@ -222,6 +222,30 @@ func (k *checker) providers(c *Config, builtIn []string) {
 			k.problem(used[name], "%s", unknownName("provider", name, known))
 		}
 	}
+	for _, role := range slices.Sorted(maps.Keys(c.Roles)) {
+		k.fallback(document.Key("roles", role), c.Choose(role).Provider, c.Roles[role].Fallback, known)
+	}
+}
+
+// fallback refuses what could not take over: a name that is not known, and a provider that the agent has had.
+// One that another file has made the provider of the role is only passed over: it names the role's provider without
+// knowing the list.
+func (k *checker) fallback(role, own string, list, known []string) {
+	key, chosen := document.Key(role, "fallback"), k.at(document.Key(role, "provider"))
+	if chosen == nil {
+		chosen = k.at("defaults.provider")
+	}
+	for i, name := range list {
+		switch {
+		case !slices.Contains(known, name):
+			k.problem(document.Index(key, i), "%s", unknownName("provider", name, known))
+		case name == own && chosen != nil && chosen.File != builtInName && chosen.File != k.at(key).File:
+		case name == own:
+			k.problem(document.Index(key, i), "%s is the provider of the role: it cannot take over from itself", name)
+		case slices.Contains(list[:i], name):
+			k.problem(document.Index(key, i), "%s is named twice", name)
+		}
+	}
 }
 
 func (k *checker) environment(c *Config) {

@@ -69,7 +69,8 @@ type DefaultsCompletion struct {
 type Role struct {
 	Provider string   `doc:"provider"`
 	Model    string   `doc:"model"`
-	Args     []string `doc:"args"` // nil = the provider's
+	Args     []string `doc:"args"`     // nil = the provider's
+	Fallback []string `doc:"fallback"` // providers that take over, in order
 }
 
 // GitHub says where the repository is and how its pull requests are made.
@@ -135,6 +136,7 @@ type Limits struct {
 	Summary      time.Duration `doc:"summary"`
 	HumanWait    time.Duration `doc:"human_wait"`
 	Remote       time.Duration `doc:"remote"`
+	ProviderWait time.Duration `doc:"provider_wait"`
 	AgentRetries int           `doc:"agent_retries"`
 	Parallel     int           `doc:"parallel"`
 	Research     int           `doc:"research"`

@@ -176,6 +176,14 @@ func TestProtocolE1Problems(t *testing.T) {
 			"user.yaml:8: providers.claude.mcp: \"none\" is not one of claude, codex, copilot, cursor, gemini, opencode, qwen",
 			"user.yaml:9: providers.claude.env[0]: \"GH_TOKEN\" cannot be passed to an agent",
 		}},
+		{"fallbacks", "version: 2\nroles:\n  coder:\n    fallback: [cluade, codex, claude, codex]\n  planner: {provider: codex, fallback: [codex]}\n  reviewer: {fallback: codex}\nlimits: {provider_wait: soon}\n", "", "", []string{
+			"user.yaml:4: roles.coder.fallback[0]: unknown provider \"cluade\", did you mean \"claude\"?",
+			"user.yaml:4: roles.coder.fallback[2]: claude is the provider of the role: it cannot take over from itself",
+			"user.yaml:4: roles.coder.fallback[3]: codex is named twice",
+			"user.yaml:5: roles.planner.fallback[0]: codex is the provider of the role: it cannot take over from itself",
+			"user.yaml:6: roles.reviewer.fallback: expected a list, found \"codex\"",
+			"user.yaml:7: limits.provider_wait: expected a duration such as 20m, found \"soon\"",
+		}},
 		{"values", "version: 2\nsandbox: {level: container, env_allow: [GOFLAGS, MY_TOKEN, \"A=B\", path, DYLD_LIBRARY_PATH, OPENAI_API_KEY, GOCACHE, BASH_ENV, NPM_AUTH]}\nworkspace: {root: ws}\n" +
 			"bot: {repos: [a/b, c], label: \"a:b\", sweep_interval: 0, poll_interval: 4s, max_concurrent: 0}\noutput: {max_bytes: 20 XB}\ngithub: {branch_prefix: \"../x\", host: \"https://x\"}\nagents: {file: ../team.yml}\n", "", "", []string{
 			"user.yaml:2: sandbox.level: container is reserved and not there yet, expected auto, none, bwrap or runner",
@@ -371,6 +379,20 @@ func TestShowNamesTheLayerOfEachValue(t *testing.T) {
 				t.Errorf("%q, want %q", got[path], want)
 			}
 		})
+	}
+}
+
+// Another file may make a fallback the provider of the role: it is passed over then. The model and arguments of a role are
+// for its provider.
+func TestAFallbackIsStartedAsItself(t *testing.T) {
+	c, problems := layers(t, "version: 2\ndefaults: {model: opus}\nroles: {coder: {model: m, args: [-x], provider: opencode, fallback: [codex, claude]}}\n", "version: 2\nroles: {coder: {provider: codex}}\n", "")
+	if len(problems) > 0 {
+		t.Fatalf("problems: %v", problems)
+	}
+	for provider, want := range map[string]config.Choice{"codex": {Provider: "codex"}, "claude": {Provider: "claude", Model: "opus"}} {
+		if got := c.Substitute(provider); !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, want %+v", got, want)
+		}
 	}
 }
 

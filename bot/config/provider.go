@@ -44,6 +44,27 @@ func (c *Config) Choose(role string) Choice {
 	return choice
 }
 
+// Substitute returns how an agent is started with a provider in place of that of its role: the
+// model and the arguments of the role are for the other one.
+func (c *Config) Substitute(provider string) Choice {
+	choice := Choice{Provider: provider}
+	if provider == c.Defaults.Provider {
+		choice.Model = c.Defaults.Model
+	}
+	return choice
+}
+
+// Fallbacks lists the providers that may take over from those of roles that refuse more; none with a wait without end.
+func (c *Config) Fallbacks(roles []string) (names []string) {
+	if c.Limits.ProviderWait <= 0 {
+		return nil
+	}
+	for _, role := range roles {
+		names = append(names, c.Roles[role].Fallback...)
+	}
+	return names
+}
+
 // usedProviders maps each provider that a run may start to a key that names it.
 func (c *Config) usedProviders() map[string]string {
 	used := map[string]string{c.Defaults.Provider: "defaults.provider"}

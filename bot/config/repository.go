@@ -21,6 +21,8 @@ const (
 	tighten
 	// extend: the items of the list are added to the ones it has.
 	extend
+	// choose: the list counts if the files outside the repository, or the defaults, name each of its providers.
+	choose
 )
 
 // A rule holds for all keys that match its pattern of keys, in which * stands for any
@@ -47,6 +49,7 @@ var rules = []rule{
 	{"agents.project_config", hostOnly, nil},
 	{"providers", hostOnly, nil},
 	{"roles.*.args", hostOnly, nil},
+	{"roles.*.fallback", choose, nil}, // who is paid
 	{"checkpoint.remote", hostOnly, nil},
 	{"workspace", hostOnly, nil},
 	{"session", hostOnly, nil},
@@ -129,6 +132,8 @@ func (r *repository) restrict(n *document.Node) *document.Node {
 			switch rule.right {
 			case hostOnly:
 				r.problems = append(r.problems, n.Problem(key, "only a configuration file outside the repository may set this"))
+			case choose:
+				n = r.choose(n, path)
 			case tighten:
 				n = r.tighten(n, path, rule)
 			case extend:
@@ -141,14 +146,46 @@ func (r *repository) restrict(n *document.Node) *document.Node {
 
 // tighten removes the value at path from n if it would loosen the value so far.
 func (r *repository) tighten(n *document.Node, path []string, rule rule) *document.Node {
-	written, current := at(n, path), r.value(r.under, path)
-	value := r.value(n, path)
+	value, current := r.value(n, path), r.value(r.under, path)
 	if value == nil || current == nil || rule.stricter(value, current) {
 		return n
 	}
-	key := pathText(path)
+	return r.overrule(n, path, fmt.Sprintf("a repository only tightens this, and %s (%s) is stricter", flow(current), r.layers[current.File]))
+}
+
+// choose removes the list at path from n if it names a provider that is not named outside the repository.
+func (r *repository) choose(n *document.Node, path []string) *document.Node {
+	chosen := named(r.under)
+	for _, item := range at(n, path).Items {
+		if item.IsText() && !slices.Contains(chosen, item.Text) {
+			return r.overrule(n, path, fmt.Sprintf("a repository only chooses among the providers that are configured outside of it, and %s is not", item.Text))
+		}
+	}
+	return n
+}
+
+// named lists the providers that a configuration names as its own or for a role.
+func named(n *document.Node) (names []string) {
+	for _, pattern := range []string{"defaults.provider", "roles.*.provider", "roles.*.fallback"} {
+		for _, path := range find(n, strings.Split(pattern, ".")) {
+			v := at(n, path)
+			for _, item := range append(slices.Clone(v.Items), v) {
+				if item.IsText() {
+					names = append(names, item.Text)
+				}
+			}
+		}
+	}
+	for _, path := range find(n, []string{"providers", "*"}) {
+		names = append(names, path[len(path)-1])
+	}
+	return names
+}
+
+// overrule removes the value at path from n and warns why.
+func (r *repository) overrule(n *document.Node, path []string, why string) *document.Node {
+	key, written := pathText(path), at(n, path)
 	place := n.Problem(key, "")
-	why := fmt.Sprintf("a repository only tightens this, and %s (%s) is stricter", flow(current), r.layers[current.File])
 	r.overruled[key] = append(r.overruled[key], Overruled{
 		Text: flow(written), Plain: written.Plain(), Layer: LayerProject, File: place.File, Line: place.Line, Why: why,
 	})

@@ -30,6 +30,7 @@ var gates = []struct{ key, strict, loose, loosest string }{
 	{"limits.summary", "1m", "2m", "0s"},
 	{"limits.human_wait", "1h", "61m", "0s"},
 	{"limits.remote", "1m", "2m", "0s"},
+	{"limits.provider_wait", "1m", "2m", "0s"},
 	{"limits.agent_retries", "0", "1", "1000"},
 	{"limits.parallel", "1", "2", "1000"},
 	{"limits.research", "1", "2", "1000"},
@@ -127,6 +128,41 @@ func TestSecurity27ARepositoryLoosensNoDefault(t *testing.T) {
 			}
 			if v := shownValue(t, conf, c.key); v.Text != c.want {
 				t.Errorf("%s over %q: %s, want %s", c.project, c.user, v.Text, c.want)
+			}
+		})
+	}
+}
+
+// Who is paid for what an agent does is decided outside of the repository, which chooses among those that are named there.
+func TestSecurity27ARepositoryNamesNoFallbackOfItsOwn(t *testing.T) {
+	for name, c := range map[string]struct{ user, project, want, why string }{
+		"none is named":         {"", "roles: {coder: {fallback: [codex]}}", "", "and codex is not"},
+		"one of two":            {"roles: {planner: {provider: codex}}", "roles: {coder: {fallback: [codex, opencode]}}", "", "and opencode is not"},
+		"over that of a person": {"roles: {coder: {fallback: [codex]}}", "roles: {coder: {fallback: [opencode]}}", "[codex]", "and opencode is not"},
+		"another role's":        {"roles: {planner: {provider: codex}}", "roles: {coder: {fallback: [codex]}}", "[codex]", ""},
+		"a configured one":      {"providers: {codex: {default_model: m}}", "roles: {coder: {fallback: [codex]}}", "[codex]", ""},
+		"another order":         {"roles: {coder: {fallback: [codex, opencode]}}", "roles: {coder: {fallback: [opencode, codex]}}", "[opencode, codex]", ""},
+		"the default's":         {"defaults: {provider: codex}", "roles: {coder: {provider: claude, fallback: [codex]}}", "[codex]", ""},
+		"fewer":                 {"roles: {coder: {fallback: [codex, opencode]}}", "roles: {coder: {fallback: []}}", "[]", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			user := ""
+			if c.user != "" {
+				user = "version: 2\n" + c.user + "\n"
+			}
+			conf, problems := layers(t, user, "version: 2\n"+c.project+"\n", "")
+			if conf == nil {
+				t.Fatalf("problems: %q", problems)
+			}
+			got := ""
+			if list := conf.Roles["coder"].Fallback; list != nil {
+				got = "[" + strings.Join(list, ", ") + "]"
+			}
+			if got != c.want {
+				t.Errorf("%s over %q: %s, want %s", c.project, c.user, got, c.want)
+			}
+			if c.why == "" && len(problems) > 0 || c.why != "" && (len(problems) != 1 || !strings.HasPrefix(problems[0], ".agentmux/config.yaml:2: roles.coder.fallback: ") || !strings.Contains(problems[0], c.why)) {
+				t.Errorf("problems %q", problems)
 			}
 		})
 	}

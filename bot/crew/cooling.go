@@ -11,6 +11,7 @@ import (
 	"github.com/agentmux/agentmux/internal/agent/cooldown"
 	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide/substitute"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 )
 
@@ -34,12 +35,15 @@ func (r *sandbox) cooling(p agent.Provider, interactive bool) (cooldown.CoolDown
 }
 
 // Cooling says of each of the named providers until when it refuses more; nil if one does not: then there
-// is something to begin with.
+// is something to begin with. One that could not be started is passed over.
 func (r *sandbox) Cooling(providers agent.Providers, names []string, interactive bool) []string {
 	var found []string
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
 		c, ok := r.cooling(providers[name], interactive)
-		if !ok {
+		switch {
+		case len(r.Lacks(providers[name], interactive)) > 0:
+			continue
+		case !ok:
 			return nil
 		}
 		found = append(found, c.String())
@@ -56,7 +60,8 @@ type services struct{ *Crew }
 // waited is not let in while its session is paused.
 func (r services) mayStart(ctx context.Context, a orchestrator.Args, s *orchestrator.State) error {
 	r.noteSubmitted(s)
-	p, known := r.providers[r.choose(a).Provider], s.Agents[orchestrator.KeyOf(a.Role, a.Task)]
+	key := orchestrator.KeyOf(a.Role, a.Task)
+	p, known := r.providers[r.choose(a).Provider], s.Agents[key]
 	look := time.NewTicker(lookPause)
 	defer look.Stop()
 	for {
@@ -64,14 +69,38 @@ func (r services) mayStart(ctx context.Context, a orchestrator.Args, s *orchestr
 		if !ok && !(known.Limited && r.state().Paused) {
 			return nil
 		}
-		if told := known.Limited && known.Until.Equal(orchestrator.At(c.Until).Time); ok && !told {
-			return engine.Cooling(fmt.Errorf("start %s: %s", a.Launch, c), c.Until)
+		if ok {
+			until, could := orchestrator.At(c.Until), r.substitutes(a.Role, p.Name, s.Interactive)
+			told := known.Limited && known.Until.Equal(until.Time) && substitute.Of(r.state(), key, until, could) == ""
+			if !told {
+				return engine.Cooling(fmt.Errorf("start %s: %s", a.Launch, c), c.Until, could...)
+			}
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-look.C:
 		}
+	}
+}
+
+// substitutes lists the fallbacks of a role that could take over now from a provider, in order: those behind it that
+// are installed, logged in, and not known to refuse more.
+func (r services) substitutes(role, provider string, interactive bool) (could []string) {
+	list := r.cfg.Roles[role].Fallback
+	for _, name := range list[slices.Index(list, provider)+1:] {
+		p, known := r.providers[name]
+		if _, cools := r.cooling(p, interactive); known && !cools && name != provider && len(r.Lacks(p, interactive)) == 0 {
+			could = append(could, name)
+		}
+	}
+	return could
+}
+
+// offer says of a report of a fault which providers could take over.
+func (r services) offer(out *orchestrator.AgentReport) {
+	if launch, err := agent.ReadLaunch(r.launchDir(out.Launch)); err == nil && (out.RateLimited || out.Fault != "") {
+		out.Fallbacks = r.substitutes(out.Key.Role(), launch.Provider, !launch.Unattended)
 	}
 }
 
@@ -106,6 +135,9 @@ func (r services) note(out *orchestrator.AgentReport, status signal.Status, refu
 			refusal.Cause = string(orchestrator.ServiceOutage)
 		}
 		err = cool.Note(login, refusal, r.Now())
+		if c, ok := cool.Of(login, r.Now()); ok {
+			out.Until = orchestrator.At(c.Until)
+		}
 	} else {
 		err = cool.Answered(login, refusal.By, status.Answered, r.Now())
 	}
@@ -128,6 +160,7 @@ func (r *observer) wakeLimited(out *orchestrator.AgentReport, status signal.Stat
 	c, cools := cooldown.In(r.StateHome).Of(login, now)
 	switch spare := cooldown.Pauses()[0] - now.Sub(status.Since); {
 	case cools:
+		out.Until = orchestrator.At(c.Until)
 		r.within(min(c.Until.Sub(now), lookAtCoolDown))
 	case spare > 0 && !cooldown.In(r.StateHome).Over(login, status.Since, now): // it could not be noted
 		r.within(spare)

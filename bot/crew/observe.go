@@ -184,6 +184,7 @@ func (r *observer) report(ctx context.Context, key orchestrator.AgentKey, launch
 		out.Tail = cmp.Or(r.Redactor.Redact(exit.Error), r.tail(ctx, pane, found))
 		words := r.nameFault(out, status)
 		services{r.Crew}.note(out, status, cooldown.Refusal{At: exit.EndedAt}, words)
+		services{r.Crew}.offer(out)
 		return out
 	}
 	switch {
@@ -193,6 +194,7 @@ func (r *observer) report(ctx context.Context, key orchestrator.AgentKey, launch
 		r.reportLive(ctx, out, pane, status)
 		services{r.Crew}.note(out, status, cooldown.Refusal{At: status.Since}, status.Failure)
 		r.wakeLimited(out, status)
+		services{r.Crew}.offer(out)
 		return out
 	}
 	return r.panes.reportMissing(out)
@@ -256,6 +258,7 @@ func (r *observer) reportLive(ctx context.Context, out *orchestrator.AgentReport
 	now := r.Now()
 	out.Condition = orchestrator.AgentLive
 	out.RateLimited = status.State == signal.RateLimited
+	out.Answered = !out.RateLimited && !status.Answered.IsZero()
 	if !pane.Activity.IsZero() {
 		out.Silence = orchestrator.Duration(max(0, now.Sub(pane.Activity)))
 	}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/bot/assignment"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/engine"
@@ -74,7 +75,7 @@ func (r *briefing) promptValues(ctx context.Context, a orchestrator.Args, s *orc
 				return nil, engine.Never(err)
 			}
 		}
-		values["assignment"] = assignment(r.def.Team, a.Task, issue, s)
+		values["assignment"] = assignment.Text(r.def.Team, a.Task, issue, s)
 	}
 	if s.ChangeRequest != "" {
 		values["change_request"] = prompt.Fence("a request for changes", string(s.ChangeRequest))

@@ -67,7 +67,7 @@ func (r *Crew) StartAgent(ctx context.Context, e orchestrator.Effect, s *orchest
 		return orchestrator.Result{}, err
 	}
 	return orchestrator.Result{
-		Provider: launch.Provider, Model: cmp.Or(spec.Model, spec.Provider.DefaultModel), PromptSHA256: sum, CLISession: launch.CLISession,
+		Provider: launch.Provider, FallbackFor: services{r}.replaced(a), Model: cmp.Or(spec.Model, spec.Provider.DefaultModel), PromptSHA256: sum, CLISession: launch.CLISession,
 	}, nil
 }
 
@@ -103,7 +103,7 @@ func (r *Crew) adopt(ctx context.Context, a orchestrator.Args, dir string, pane 
 			return orchestrator.Result{}, err
 		}
 	}
-	res := orchestrator.Result{Provider: launch.Provider, CLISession: launch.CLISession}
+	res := orchestrator.Result{Provider: launch.Provider, FallbackFor: services{r}.replaced(a), CLISession: launch.CLISession}
 	if data, err := session.ReadFile(r.sess.Path(a.PromptFile)); err == nil {
 		res.PromptSHA256 = hashOf(data)
 	}
@@ -184,8 +184,24 @@ func (r *Crew) LaunchSpec(a orchestrator.Args, s *orchestrator.State) (agent.Lau
 	return spec, nil
 }
 
-// choose returns how an agent is started: as its role, but for what an agents file says of it.
+// choose returns how an agent is started: with the provider that took over, else as it is configured.
 func (r *Crew) choose(a orchestrator.Args) config.Choice {
+	if a.Provider != "" {
+		return r.cfg.Substitute(a.Provider)
+	}
+	return services{r}.configured(a)
+}
+
+// replaced returns the configured provider of an agent, if another one took over; else "".
+func (r services) replaced(a orchestrator.Args) string {
+	if a.Provider == "" {
+		return ""
+	}
+	return r.configured(a).Provider
+}
+
+// configured returns how an agent is to be started: as its role, but for what an agents file says of it.
+func (r services) configured(a orchestrator.Args) config.Choice {
 	choice := r.cfg.Choose(a.Role)
 	if r.def.Team == nil {
 		return choice

@@ -3,6 +3,7 @@ package host_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,6 +84,11 @@ func TestProtocolP21ACoolDownHoldsForEveryHost(t *testing.T) {
 		times := started(t, dir, "planner")
 		if len(times) != want || times[len(times)-1].Before(until) {
 			t.Errorf("the planner was started at %v, the provider refused until %s", times, until)
+		}
+		records, err := os.ReadFile(filepath.Join(dir, session.EventsFile))
+		told := fmt.Sprintf(`"until":"%s"`, orchestrator.At(until).Format("2006-01-02T15:04:05.000Z"))
+		if err != nil || !strings.Contains(string(records), `"for":"rate_limit"`) || !strings.Contains(string(records), told) {
+			t.Errorf("no record says %s: %v\n%s", told, err, records)
 		}
 	}
 }

@@ -274,7 +274,8 @@ func (h *Host) admit(spec PrepareSpec, def *workflows.Definition) error {
 	if err != nil {
 		return err
 	}
-	if cooling := crew.NewSandbox(h.crewOptions(), spec.Config).Cooling(providers, providersOf(spec.Config, def), spec.Interactive); cooling != nil {
+	names := append(providersOf(spec.Config, def), spec.Config.Fallbacks(def.Roles())...)
+	if cooling := crew.NewSandbox(h.crewOptions(), spec.Config).Cooling(providers, names, spec.Interactive); cooling != nil {
 		return &PreflightError{Problems: cooling}
 	}
 	return nil

@@ -27,6 +27,7 @@ func (o Options) settings(c *config.Config, kind string, reachable bool) orchest
 		LimitSummary:        orchestrator.Duration(c.Limits.Summary),
 		LimitHumanWait:      orchestrator.Duration(c.Limits.HumanWait),
 		LimitRemote:         orchestrator.Duration(c.Limits.Remote),
+		ProviderWait:        orchestrator.Duration(c.Limits.ProviderWait),
 		AgentRetries:        c.Limits.AgentRetries,
 		Parallel:            c.Limits.Parallel,
 		Research:            c.Limits.Research,

@@ -107,6 +107,58 @@ func Texts(raw json.RawMessage) json.RawMessage {
 	return out
 }
 
+// Bare turns each item of a list into text without a prefix: [1, "plan_2"] into ["1", "2"].
+func Bare(prefix string) func(json.RawMessage) json.RawMessage {
+	return func(raw json.RawMessage) json.RawMessage {
+		var items []string
+		if json.Unmarshal(Texts(raw), &items) != nil {
+			return raw
+		}
+		for i := range items {
+			items[i] = strings.TrimPrefix(items[i], prefix)
+		}
+		out, err := json.Marshal(items)
+		if err != nil {
+			return raw
+		}
+		return out
+	}
+}
+
+// Index is a number or a text; 1 and "1" are the same.
+type Index string
+
+// UnmarshalJSON takes a number or a text.
+func (i *Index) UnmarshalJSON(b []byte) error {
+	var s string
+	if err := json.Unmarshal(Text(b), &s); err != nil {
+		return err
+	}
+	*i = Index(s)
+	return nil
+}
+
+// MarshalJSON writes a number where it is one.
+func (i Index) MarshalJSON() ([]byte, error) {
+	if raw := Number([]byte(`"` + string(i) + `"`)); raw[0] != '"' {
+		return raw, nil
+	}
+	return json.Marshal(string(i))
+}
+
+// List is a list of texts that may be written as one text.
+type List []string
+
+// UnmarshalJSON takes a text or a list of them.
+func (l *List) UnmarshalJSON(b []byte) error {
+	var one string
+	if json.Unmarshal(b, &one) == nil {
+		*l = List{one}
+		return nil
+	}
+	return json.Unmarshal(b, (*[]string)(l))
+}
+
 // Append returns an object with more keys, sorted, whose values stay as they are.
 func Append(object []byte, more map[string]json.RawMessage) ([]byte, error) {
 	object = object[:len(object)-1]

@@ -47,6 +47,7 @@ func TestOtherSpellings(t *testing.T) {
 		"a text":              {lenient.Text, `"42"`, `"42"`},
 		"null":                {lenient.Text, `null`, `null`},
 		"a list of both":      {lenient.Texts, `[1,"b"]`, `["1","b"]`},
+		"a prefix":            {lenient.Bare("plan_"), `[1,"plan_2"]`, `["1","2"]`},
 		"no list":             {lenient.Texts, `{}`, `{}`},
 	} {
 		t.Run(name, func(t *testing.T) {

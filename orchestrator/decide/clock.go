@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
@@ -36,14 +35,6 @@ func (c *clock) disarm(names ...string) {
 		if _, ok := c.s.Deadlines[name]; ok {
 			delete(c.s.Deadlines, name)
 			c.changed = true
-		}
-	}
-}
-
-func (c *clock) disarmPrefix(prefix string) {
-	for name := range c.s.Deadlines {
-		if strings.HasPrefix(name, prefix) {
-			c.disarm(name)
 		}
 	}
 }
@@ -154,7 +145,7 @@ func (c *clock) jumped() {
 		s.Counters[name] = c
 	}
 	for key, a := range s.Agents {
-		a.Heard = c.now // what was silent meanwhile says nothing
+		a.Heard, a.LimitedSince = c.now, a.LimitedSince.Later(span) // what was silent meanwhile says nothing
 		s.Agents[key] = a
 	}
 	if span < 0 { // files that are written from now on are older than these moments
@@ -168,7 +159,7 @@ func (c *clock) jumped() {
 // heard notes that an agent gave a sign of life.
 func (c *clock) heard(key orchestrator.AgentKey, launch orchestrator.Launch) {
 	if a, ok := c.s.Agents[key]; ok && launch != "" && a.Launch == launch {
-		a.Heard = c.now
+		a.Heard, a.LimitedSince = c.now, orchestrator.Time{}
 		c.s.Agents[key] = a
 		c.changed = true
 	}

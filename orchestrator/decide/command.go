@@ -165,13 +165,15 @@ func (r *reducer) cmdResume(p orchestrator.Payload) string {
 // unpause moves every deadline by the pause and starts what is owed.
 func (r *reducer) unpause(actor, source string) {
 	r.s.Paused = false
+	span := time.Duration(0)
 	if since := r.s.Counters["pause"].Since; !since.IsZero() {
-		r.clock.shift(r.now.Sub(since.Time))
+		span = r.now.Sub(since.Time)
+		r.clock.shift(span)
 	}
 	delete(r.s.Counters, "pause")
 	r.event(orchestrator.UnpausedRecord{Actor: actor, Source: source})
 	for key, a := range r.s.Agents {
-		a.Heard = r.now
+		a.Heard, a.LimitedSince = r.now, a.LimitedSince.Later(span)
 		r.s.Agents[key] = a
 	}
 	r.goOnWith(nil, false)

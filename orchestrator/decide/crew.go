@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide/ending"
+	"github.com/agentmux/agentmux/orchestrator/decide/substitute"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/orchestrator/toolset"
@@ -25,10 +25,10 @@ type crew struct {
 	workspaces *workspaces
 }
 
-// launchOwed starts every owed agent that has no launch and waits for nothing.
+// launchOwed starts every owed agent that has no launch and waits for nothing, not even for the end of a pause.
 func (c *crew) launchOwed() {
 	for _, o := range duty.Owed(c.def, c.s) {
-		if a := c.s.Agents[o.Key()]; a.Launch == "" && a.Waiting == "" {
+		if a := c.s.Agents[o.Key()]; a.Launch == "" && a.Waiting == "" && !c.clock.comesBack(o.Key()) {
 			c.launch(o, false)
 		}
 	}
@@ -71,7 +71,7 @@ func (c *crew) launch(o duty.Agent, resume bool) {
 	c.effect(orchestrator.EffStartAgent, string(a.Launch), orchestrator.Args{
 		Launch: a.Launch, Role: o.Role, Task: o.Task, Template: o.Template, PromptFile: o.PromptFile,
 		Headless: o.Headless, Continue: resume, Since: o.Since, Workspace: o.Workspace, Visit: c.s.Visit,
-		Home: a.Home,
+		Home: a.Home, Provider: a.Provider,
 	}, after...)
 	c.mail.DeliverQueued(key)
 }
@@ -105,11 +105,12 @@ func (c *crew) removeMarker(o duty.Agent) {
 	c.effect(orchestrator.EffRemoveFiles, c.marker(id), orchestrator.Args{Paths: []string{c.marker(id)}, Visit: c.s.Visit})
 }
 
-// relaunch starts a lost agent again once its pause is over, the first time with
-// the program's own session.
+// relaunch starts an agent again once its pause is over: one that was lost the first time with
+// the program's own session, one that waited for its provider each time.
 func (c *crew) relaunch(key orchestrator.AgentKey) {
-	if o, ok := duty.OwedBy(c.def, c.s, key); ok && c.s.Agents[key].Launch == "" {
-		c.launch(o, c.s.Agents[key].Retries <= 1)
+	a := c.s.Agents[key]
+	if o, ok := duty.OwedBy(c.def, c.s, key); ok && a.Launch == "" {
+		c.launch(o, a.Limited || a.Retries <= 1)
 	}
 }
 
@@ -126,7 +127,7 @@ func (c *crew) started(e orchestrator.Effect, res orchestrator.Result) {
 	}
 	parts, _ := e.Args.Launch.Parts()
 	c.event(orchestrator.AgentStartedRecord{
-		Role: e.Args.Role, Task: e.Args.Task, Provider: res.Provider, Model: res.Model, Launch: e.Args.Launch,
+		Role: e.Args.Role, Task: e.Args.Task, Provider: res.Provider, FallbackFor: res.FallbackFor, Model: res.Model, Launch: e.Args.Launch,
 		Attempt: parts.Attempt, Prompt: e.Args.PromptFile, PromptSHA256: res.PromptSHA256,
 	})
 }
@@ -253,8 +254,8 @@ func (c *crew) dismiss(key orchestrator.AgentKey) {
 
 // forget ends what an agent still expected: it has done its part.
 func (c *crew) forget(key orchestrator.AgentKey) {
-	if a, ok := c.s.Agents[key]; ok && a.Waiting != "" {
-		a.Waiting = ""
+	if a, ok := c.s.Agents[key]; ok {
+		a.Waiting, a.Provider, a.LimitedSince = "", "", orchestrator.Time{}
 		c.s.Agents[key] = a
 	}
 	c.mail.Forget(key)
@@ -355,12 +356,17 @@ func (c *crew) noteCondition(rep *orchestrator.AgentReport) {
 	}
 	limited := rep.RateLimited && rep.Condition == orchestrator.AgentLive
 	if a.Limited && !limited {
-		a.Heard, a.Until = c.now, orchestrator.Time{}
+		a.Heard, a.Limited, a.Until = c.now, false, orchestrator.Time{}
 	}
-	a.Limited = limited
+	if rep.Answered && !limited && rep.Fault == "" {
+		a.LimitedSince = orchestrator.Time{}
+	}
 	if a != before {
 		c.s.Agents[rep.Key] = a
 		c.changed = true
+	}
+	if limited {
+		c.limit(rep.Key, rep.Launch, rep.Until)
 	}
 }
 
@@ -368,52 +374,53 @@ func (c *crew) noteCondition(rep *orchestrator.AgentReport) {
 const coolingPause = 2 * time.Second
 
 // cools has an agent wait that cannot be started because its provider refuses more until about a
-// time. Its start stays owed, and nothing counts against it.
-func (c *crew) cools(start *orchestrator.Effect, until orchestrator.Time) {
+// time. Its start stays owed, and nothing counts against it, unless another provider takes over.
+func (c *crew) cools(start *orchestrator.Effect, o *orchestrator.Outcome) {
 	start.NotBefore = c.now.Later(coolingPause)
 	c.changed = true
-	key := orchestrator.KeyOf(start.Args.Role, start.Args.Task)
-	if c.s.Agents[key].Launch == start.Args.Launch {
-		c.limit(key, start.Args.Launch, until)
+	key, launch := orchestrator.KeyOf(start.Args.Role, start.Args.Task), start.Args.Launch
+	if c.s.Agents[key].Launch == launch {
+		c.limit(key, launch, o.Until)
+		c.replace(key, substitute.Of(c.s, key, o.Until, o.Fallbacks))
 	}
 }
 
-// limit marks an agent that waits for its provider.
+// replace starts an agent afresh with another provider, which it keeps until it ends, and reports
+// whether there is one. No retry is counted.
+func (c *crew) replace(key orchestrator.AgentKey, provider string) bool {
+	o, owed := duty.OwedBy(c.def, c.s, key)
+	if provider == "" || !owed {
+		return false
+	}
+	a := c.s.Agents[key]
+	a.Provider, a.CLISession, a.LimitedSince = provider, "", orchestrator.Time{}
+	c.s.Agents[key] = a
+	delete(c.s.Counters, limitRule(key))
+	c.launch(o, false)
+	return true
+}
+
+// limitRule counts how often the provider of an agent refused it more, for the pause before the next try.
+func limitRule(key orchestrator.AgentKey) string { return "service/" + string(key) }
+
+// limit is await, and tells until when.
 func (c *crew) limit(key orchestrator.AgentKey, launch orchestrator.Launch, until orchestrator.Time) {
 	a := c.s.Agents[key]
-	if !a.Limited {
+	if !a.Limited || a.Until != until {
 		role, task := key.Split()
-		c.event(orchestrator.AgentWaitingRecord{Role: role, Task: task, Launch: launch, For: "provider"})
+		c.event(orchestrator.AgentWaitingRecord{Role: role, Task: task, Launch: launch, For: orchestrator.WaitsForProvider, Until: until})
 	}
-	a.Limited, a.Until = true, until
-	c.s.Agents[key] = a
+	c.await(key, until)
 }
 
-// serverFailed counts a failure, marks the launches that it ended, and returns
-// how many failures the last ten minutes saw.
-func (c *crew) serverFailed() int {
-	starting := map[orchestrator.Launch]bool{}
-	for _, e := range c.s.Pending {
-		starting[e.Args.Launch] = starting[e.Args.Launch] || e.Type == orchestrator.EffStartAgent
+// await marks an agent that waits for its provider.
+func (c *crew) await(key orchestrator.AgentKey, until orchestrator.Time) {
+	a := c.s.Agents[key]
+	a.Limited, a.Until = true, until
+	if a.LimitedSince.IsZero() {
+		a.LimitedSince = c.now
 	}
-	for _, a := range c.s.Agents {
-		if a.Launch != "" && !starting[a.Launch] {
-			c.s.Seen[ending.ServerSeen(a.Launch)] = "lost"
-		}
-	}
-	newer := orchestrator.Counter{N: 1, Since: c.now}
-	seen := 1
-	for i := range serverFailures - 1 {
-		rule := fmt.Sprintf("server/%d", i)
-		former := c.s.Counters[rule]
-		c.s.Counters[rule] = newer
-		if former.N == 0 || c.now.Sub(former.Since.Time) > serverWindow {
-			return seen
-		}
-		newer = former
-		seen++
-	}
-	return seen
+	c.s.Agents[key] = a
 }
 
 // accept records an artifact that was taken.

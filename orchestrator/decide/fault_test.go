@@ -54,8 +54,8 @@ func TestProtocolP21AStartWaitsForItsProvider(t *testing.T) {
 		}
 		m.wait(20 * time.Minute)
 	}
-	if n := m.count(orchestrator.EvAgentWaiting); n != 1 || m.count(orchestrator.EvEffectFailed) != 0 || m.s.Ended() {
-		t.Errorf("%d records that it waits, %d of a failure, ended %v", n, m.count(orchestrator.EvEffectFailed), m.s.Ended())
+	if n := m.count(orchestrator.EvAgentWaiting); n != 20 || m.count(orchestrator.EvEffectFailed) != 0 || m.s.Ended() {
+		t.Errorf("%d records until when it waits, %d of a failure, ended %v", n, m.count(orchestrator.EvEffectFailed), m.s.Ended())
 	}
 	m.hold = nil
 	m.settle()
@@ -88,17 +88,133 @@ func TestProtocolP21AnAgentInItsPaneContinues(t *testing.T) {
 	}
 }
 
-// One that is not started again for such a fault is told to go on, which counts against it no more than the limit.
+// In its pane or ended, the agent of the summary waits as any other: no try of the two counts, and its limit stands still.
 func TestProtocolP21ASummaryIsWaitedFor(t *testing.T) {
 	m := newSim(t, "quick", nil)
 	m.toReview("serial", 1)
 	m.pass("reviewer_logic")
-	launch := m.s.Agents["reviewer_logic"].Launch
+	limit := m.due("summary")
 	for i := range 3 {
 		m.report("reviewer_logic", orchestrator.AgentReport{RateLimited: true, Fault: orchestrator.ServiceLimit, TurnEnded: fmt.Sprint("limit ", i)})
+		m.timer("relaunch/reviewer_logic")
+		m.ends("reviewer_logic", orchestrator.ServiceLimit)
+		if !duty.StandsStill(m.def, m.s) {
+			t.Fatal("the limit of the summary counts")
+		}
+		m.timer("relaunch/reviewer_logic")
 	}
-	if !m.s.AwaitingSummary || launch == "" || m.s.Agents["reviewer_logic"].Launch != launch || len(m.s.Messages) == 0 {
-		t.Errorf("agent %+v, messages %+v", m.s.Agents["reviewer_logic"], m.s.Messages)
+	if a := m.s.Agents["reviewer_logic"]; !m.s.AwaitingSummary || a.Launch == "" || a.Attempt != 8 || a.Retries != 0 || len(m.s.Messages) != 0 {
+		t.Errorf("awaited %v, agent %+v, messages %+v", m.s.AwaitingSummary, a, m.s.Messages)
+	}
+	if left := m.due("summary"); left < limit-time.Minute {
+		t.Errorf("%s are left of the limit of the summary, %s before", left, limit)
+	}
+	m.summary("reviewer_logic")
+	m.phase("done")
+}
+
+func TestProtocolP21AResearcherIsWaitedFor(t *testing.T) {
+	const key = orchestrator.AgentKey("code-researcher/auth")
+	dispatched := func(t *testing.T) *sim {
+		m := newSim(t, "quick", nil)
+		m.tool("research_dispatch_code", "planner", map[string]any{"topic": "auth", "questions": []string{"where?"}}, nil)
+		m.ends(key, orchestrator.ServiceLimit)
+		if a := m.s.Agents[key]; m.s.ResearchTasks["auth"] != orchestrator.ResearchDispatched || !a.Limited || a.Retries != 0 || m.count(orchestrator.EvAgentWaiting) != 1 {
+			t.Fatalf("topic %v, agent %+v", m.s.ResearchTasks, a)
+		}
+		return m
+	}
+	t.Run("continues", func(t *testing.T) {
+		m := dispatched(t)
+		m.timer("relaunch/" + string(key))
+		if e := m.done[len(m.done)-1]; e.Args.Launch != "1.code-researcher.auth.2" || !e.Args.Continue {
+			t.Errorf("started %+v", e.Args)
+		}
+		m.tool("submit_research_done", key, map[string]any{"topic": "auth", "type": "code"}, textArtifact("03_research/code-auth/summary.md"))
+		if m.s.ResearchTasks["auth"] != orchestrator.ResearchDone {
+			t.Errorf("topics %v", m.s.ResearchTasks)
+		}
+	})
+	t.Run("waits through a change of the phase", func(t *testing.T) {
+		m := dispatched(t)
+		at := m.s.Deadlines["relaunch/"+string(key)]
+		m.planned("serial", 1)
+		m.phase("implementing")
+		if a := m.s.Agents[key]; a.Launch != "" || !a.Limited || m.s.Deadlines["relaunch/"+string(key)] != at {
+			t.Fatalf("agent %+v, deadlines %v", a, m.s.Deadlines)
+		}
+		m.timer("relaunch/" + string(key))
+		if m.s.Agents[key].Launch == "" {
+			t.Error("it was not started again")
+		}
+	})
+}
+
+// A person who looks on has nothing to decide about a limit.
+func TestProtocolP21AttendedALimitIsWaitedFor(t *testing.T) {
+	m := newSim(t, "quick", interactive)
+	m.ends("planner", orchestrator.ServiceLimit)
+	if a := m.s.Agents["planner"]; len(m.s.Questions) != 0 || !a.Limited || a.Retries != 0 {
+		t.Fatalf("agent %+v, questions %+v", a, m.s.Questions)
+	}
+	m.timer("relaunch/planner")
+	if e := m.done[len(m.done)-1]; e.Args.Launch != "1.planner.2" || !e.Args.Continue {
+		t.Errorf("started %+v", e.Args)
+	}
+}
+
+// However often an agent was lost before, it continues with its own session after a limit.
+func TestProtocolP21AnAgentThatWasLostContinuesAfterALimit(t *testing.T) {
+	m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.AgentRetries = 3 })
+	for range 2 {
+		m.exit("planner", 1)
+		m.timer("relaunch/planner")
+	}
+	m.ends("planner", orchestrator.ServiceLimit)
+	m.timer("relaunch/planner")
+	if e := m.done[len(m.done)-1]; e.Args.Launch != "1.planner.4" || !e.Args.Continue {
+		t.Errorf("started %+v", e.Args)
+	}
+}
+
+// What another agent of the phase does ends nobody's wait.
+func TestProtocolP21AnAgentWaitsWhileOthersWork(t *testing.T) {
+	m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.Parallel = 2 })
+	m.planned("parallel", 3)
+	m.ends("coder/1", orchestrator.ServiceLimit)
+	m.coded(2)
+	if a := m.s.Agents["coder/1"]; a.Launch != "" || !a.Limited || m.s.Agents["coder/3"].Launch == "" {
+		t.Errorf("agents %+v", m.s.Agents)
+	}
+}
+
+// The records tell until when an agent waits: once for each time, and again where the agent waits in its pane.
+func TestProtocolP21TheRecordsTellUntilWhen(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	told := func(want orchestrator.Time) {
+		t.Helper()
+		d := m.last(orchestrator.EvAgentWaiting).Data.(orchestrator.AgentWaitingRecord)
+		if d.For != "rate_limit" || d.Until != want || d.Launch == "" || m.s.Agents["planner"].Until != want {
+			t.Errorf("told %+v, want until %s; %+v", d, want, m.s.Agents["planner"])
+		}
+	}
+	hour := orchestrator.At(m.now.Add(time.Hour))
+	for range 3 {
+		m.report("planner", orchestrator.AgentReport{RateLimited: true, Until: hour})
+	}
+	told(hour)
+	m.report("planner", orchestrator.AgentReport{RateLimited: true, Until: hour.Later(time.Hour)})
+	told(hour.Later(time.Hour))
+	m.report("planner", orchestrator.AgentReport{})
+	m.do(orchestrator.Input{Kind: orchestrator.InAgent, Agent: &orchestrator.AgentReport{
+		Key: "planner", Launch: "1.planner.1", Condition: orchestrator.AgentDead, Signal: "KILL", Fault: orchestrator.ServiceLimit, Until: hour,
+	}})
+	told(hour)
+	m.timer("relaunch/planner")
+	m.ends("planner", orchestrator.ServiceOutage) // it names no time: the pause counts
+	told(orchestrator.At(m.began.Add(5 * time.Minute)))
+	if n := m.count(orchestrator.EvAgentWaiting); n != 4 {
+		t.Errorf("%d records", n)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide/ending"
+	"github.com/agentmux/agentmux/orchestrator/decide/substitute"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/orchestrator/team"
@@ -33,6 +34,7 @@ func (r *reducer) agentLive(rep *orchestrator.AgentReport) {
 	case r.s.Paused:
 	case rep.Dialog != "" && !r.s.Interactive:
 		r.outcome.park(orchestrator.ReasonAgentDialog, "the "+string(rep.Key)+" shows a dialog that only a person may answer: "+orchestrator.Truncate(rep.Dialog, 200), "attach and answer it, then resume")
+	case rep.RateLimited && !r.s.Interactive && r.crew.replace(rep.Key, substitute.Of(r.s, rep.Key, rep.Until, rep.Fallbacks)):
 	case rep.TurnEnded != "" && r.isNew("turn/"+string(rep.Launch), rep.TurnEnded):
 		r.turnEnded(rep)
 	case rep.Silence > 0:
@@ -45,8 +47,8 @@ func (r *reducer) agentLive(rep *orchestrator.AgentReport) {
 func (r *reducer) turnEnded(rep *orchestrator.AgentReport) {
 	rule := "turn/" + string(rep.Launch)
 	if rep.RateLimited { // its provider may take more now
-		if !r.crew.waits(rep) && !r.s.Interactive && !r.mail.HasMail(rep.Key) && !r.stoppedByService(rep) {
-			r.mail.Remind(rep.Key)
+		if !r.crew.waits(rep) && !r.s.Interactive && !r.mail.HasMail(rep.Key) {
+			r.stoppedByService(rep)
 		}
 		return
 	}
@@ -161,24 +163,11 @@ func (r *reducer) lost(key orchestrator.AgentKey, cause, tail string) {
 		r.event(orchestrator.AgentFailedRecord{Role: role, Task: task, Attempts: a.Attempt, Tail: tail})
 		r.outcome.park(orchestrator.ReasonAgentStalled, "the "+string(key)+" did not submit ("+cause+")", "agentmux attach, then resume")
 	default:
-		r.clock.arm(orchestrator.RelaunchTimer(key), orchestrator.Duration(relaunchPause<<min(a.Retries, maxDoublings)))
+		r.clock.arm(orchestrator.RelaunchTimer(key), ending.Backoff(a.Retries))
 		a.Retries++
 		r.s.Agents[key] = a
 	}
 }
-
-// relaunchPause is doubled with every retry.
-const relaunchPause = 10 * time.Second
-
-// maxDoublings bounds the pause before a relaunch to about three hours.
-const maxDoublings = 10
-
-const (
-	serverWindow = 10 * time.Minute
-	// serverFailures is how many failures of the tmux server within serverWindow park
-	// the session.
-	serverFailures = 3
-)
 
 // serverLost starts the launch again on a new server; the agent is not to blame. One
 // failure takes every launch that was running.
@@ -186,7 +175,7 @@ func (r *reducer) serverLost(rep *orchestrator.AgentReport) {
 	if r.s.Paused {
 		return // reported again when the pause is over
 	}
-	if r.s.Seen[ending.ServerSeen(rep.Launch)] == "" && r.crew.serverFailed() >= serverFailures {
+	if r.s.Seen[ending.ServerSeen(rep.Launch)] == "" && ending.ServerFailed(r.s, r.now) >= ending.ServerFailures {
 		r.outcome.park(orchestrator.ReasonAgentStalled, "the tmux server failed three times in ten minutes", "look at agentmux doctor, then resume")
 		return
 	}
@@ -200,29 +189,38 @@ func (r *reducer) serverLost(rep *orchestrator.AgentReport) {
 
 // stoppedByService continues after an agent whose service stopped it, and reports whether
 // that was done: no other launch changes a refused login, and a limit or an outage may
-// pass and uses up no retry.
+// pass and uses up no retry, whoever the agent is.
 func (r *reducer) stoppedByService(rep *orchestrator.AgentReport) bool {
 	key := rep.Key
-	if _, owed := duty.OwedBy(r.def, r.s, key); !owed || r.s.Interactive || r.s.AwaitingSummary || duty.Researches(key.Role()) {
+	if _, owed := duty.OwedBy(r.def, r.s, key); !owed {
 		return false
 	}
 	role, task := key.Split()
 	switch rep.Fault {
 	case orchestrator.ServiceLogin:
-		if r.team.atWork() {
-			return false // the others have logins of their own
+		if len(rep.Fallbacks) > 0 && r.crew.replace(key, rep.Fallbacks[0]) {
+			return true
+		}
+		if r.s.Interactive || r.s.AwaitingSummary || duty.Researches(key.Role()) || r.team.atWork() {
+			return false // a person is there, the session does without it, or the others have logins of their own
 		}
 		r.crew.stop(key)
 		r.event(orchestrator.AgentFailedRecord{Role: role, Task: task, Attempts: r.s.Agents[key].Attempt, Tail: rep.Tail})
 		r.outcome.park(orchestrator.ReasonLogin, "the "+string(key)+" did not submit ("+ending.Words(rep.Fault)+")", "give its provider a login that counts, see agentmux doctor, then resume")
 		return true
 	case orchestrator.ServiceLimit, orchestrator.ServiceOutage:
-		pause := time.Second
-		if !rep.RateLimited { // else it has waited in its pane
-			pause = ending.Pause(r.count("service/" + string(key)))
-		}
 		r.crew.stop(key)
-		r.crew.limit(key, rep.Launch, r.now.Later(pause))
+		pause := time.Second
+		if rep.RateLimited { // it has waited in its pane
+			r.crew.await(key, r.now.Later(pause))
+		} else {
+			pause = ending.Pause(r.count(limitRule(key)))
+			until := ending.Later(r.now.Later(pause), rep.Until)
+			r.crew.limit(key, rep.Launch, until)
+			if r.crew.replace(key, substitute.Of(r.s, key, until, rep.Fallbacks)) {
+				return true
+			}
+		}
 		r.clock.arm(orchestrator.RelaunchTimer(key), orchestrator.Duration(pause))
 		return true
 	}

@@ -75,7 +75,6 @@ func (r *reducer) leaveVisit() {
 		}
 	}
 	r.clock.disarm("phase", "review", "summary", "gate")
-	r.clock.disarmPrefix(orchestrator.RelaunchTimers)
 	r.s.Counters = map[string]orchestrator.Counter{}
 	r.s.Seen = map[string]string{}
 }

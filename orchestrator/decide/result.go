@@ -79,7 +79,7 @@ func (r *reducer) effectFailed() {
 	}
 	e := &r.s.Pending[i]
 	if o.Class == orchestrator.FailCooling {
-		r.crew.cools(e, o.Until)
+		r.crew.cools(e, o)
 		return
 	}
 	e.Attempt++

@@ -99,7 +99,7 @@ func (r *reducer) resumeRun(from string, inferred bool) {
 	r.s.Counters = map[string]orchestrator.Counter{}
 	r.s.Seen = map[string]string{}
 	for key, a := range r.s.Agents {
-		a.Retries = 0
+		a.Retries, a.Provider, a.LimitedSince = 0, "", orchestrator.Time{}
 		r.s.Agents[key] = a
 	}
 	if start := r.in.Start; start != nil {

@@ -323,12 +323,16 @@ func (w *walker) agentInput() orchestrator.Input {
 	if len(keys) == 0 {
 		return w.personInput()
 	}
-	code := w.r.IntN(2)
+	code, long := w.r.IntN(2), orchestrator.At(w.now.Add(2*time.Hour))
 	rep := pick(w.r, []orchestrator.AgentReport{
 		{Condition: orchestrator.AgentLive}, {Condition: orchestrator.AgentLive, RateLimited: true},
 		{Condition: orchestrator.AgentLive, Silence: orchestrator.Duration(time.Hour)},
 		{Condition: orchestrator.AgentLive, TurnEnded: fmt.Sprint("turn ", w.r.IntN(3))},
 		{Condition: orchestrator.AgentDead, ExitCode: &code}, {Condition: orchestrator.AgentAbsent, ServerLost: true},
+		{Condition: orchestrator.AgentLive, RateLimited: true, Until: long, Fallbacks: []string{"other"}},
+		{Condition: orchestrator.AgentDead, ExitCode: &code, Fault: orchestrator.ServiceLimit},
+		{Condition: orchestrator.AgentDead, ExitCode: &code, Fault: orchestrator.ServiceOutage, Until: long, Fallbacks: []string{"other"}},
+		{Condition: orchestrator.AgentDead, ExitCode: &code, Fault: orchestrator.ServiceLogin, Fallbacks: []string{"other"}},
 	})
 	rep.Key = pick(w.r, keys)
 	rep.Launch = w.s.Agents[rep.Key].Launch

@@ -95,7 +95,8 @@ func same(a, b orchestrator.AgentReport) bool {
 	}
 	return code(a) == code(b) && a.Launch == b.Launch && a.Condition == b.Condition && a.Signal == b.Signal &&
 		a.TurnEnded == b.TurnEnded && a.Dialog == b.Dialog && a.RateLimited == b.RateLimited &&
-		a.ServerLost == b.ServerLost && a.CLISession == b.CLISession
+		a.ServerLost == b.ServerLost && a.CLISession == b.CLISession && a.Until == b.Until &&
+		a.Answered == b.Answered && slices.Equal(a.Fallbacks, b.Fallbacks)
 }
 
 // live returns the launches that are alive at a resume, and how others have ended. If

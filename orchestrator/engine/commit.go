@@ -82,6 +82,9 @@ func (l *loop) logEvent(e orchestrator.Event) {
 	if role := roleOf(e.Data); role != "" {
 		attrs = append(attrs, "role", role)
 	}
+	if d, ok := e.Data.(orchestrator.AgentStartedRecord); ok && d.FallbackFor != "" {
+		attrs = append(attrs, "provider", d.Provider, "fallback_for", d.FallbackFor)
+	}
 	if failed, ok := e.Data.(orchestrator.EffectFailedRecord); ok { // while it is tried again no state says why
 		attrs = append(attrs, "effect", failed.Effect, "err", failed.Error)
 		if wait := l.nextTry(failed.ID); wait > 0 {

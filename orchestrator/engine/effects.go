@@ -175,6 +175,7 @@ func result(s *orchestrator.State, f finished) (in orchestrator.Input, wanted bo
 		var c *classed
 		if errors.As(f.err, &c) {
 			in.Effect.Class, in.Effect.Wait, in.Effect.Until = c.class, orchestrator.Duration(c.wait), orchestrator.At(c.until)
+			in.Effect.Fallbacks = c.fallbacks
 		}
 	}
 	return in, wanted

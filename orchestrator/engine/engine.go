@@ -112,16 +112,18 @@ func Away(err error) error { return &classed{error: err, class: orchestrator.Fai
 func Never(err error) error { return &classed{error: err, class: orchestrator.FailNever} }
 
 // Cooling marks the start of an agent whose provider refuses more until about a time. The agent waits
-// for its provider, and is started when a later try finds that it takes more.
-func Cooling(err error, until time.Time) error {
-	return &classed{error: err, class: orchestrator.FailCooling, until: until}
+// for its provider, and is started when a later try finds that it takes more, unless one of the fallbacks
+// takes over: the providers that could, in order.
+func Cooling(err error, until time.Time, fallbacks ...string) error {
+	return &classed{error: err, class: orchestrator.FailCooling, until: until, fallbacks: fallbacks}
 }
 
 type classed struct {
 	error
-	class string
-	wait  time.Duration
-	until time.Time
+	class     string
+	wait      time.Duration
+	until     time.Time
+	fallbacks []string
 }
 
 func (c *classed) Unwrap() error { return c.error }

@@ -14,6 +14,8 @@ type Agent struct {
 	Doing    string // what it reported last
 	Started  time.Time
 	Silent   time.Duration // 0: it reported since, or was never found silent
+	Limited  bool          // its provider refuses more, or did when the agent was heard of last
+	Until    time.Time     // while Limited: when it may take more, if that is known
 }
 
 // Agents are those of a session by their keys.
@@ -28,10 +30,26 @@ func (a *Agents) Fold(e orchestrator.Event) {
 		})
 	case orchestrator.AgentStatusRecord:
 		a.change(d.Role, d.Task, func(agent *Agent) {
-			agent.Doing, agent.Silent = cmp.Or(d.Message, d.CurrentTask), 0
+			agent.Doing, agent.Silent, agent.Limited = cmp.Or(d.Message, d.CurrentTask), 0, false
 		})
+	case orchestrator.AgentWaitingRecord:
+		a.change(d.Role, d.Task, func(agent *Agent) { agent.Limited, agent.Until = d.OnProvider(), d.Until.Time })
+	case orchestrator.AgentExitedRecord:
+		a.change(d.Role, d.Task, func(agent *Agent) { agent.Limited = false })
+	case orchestrator.SubmissionRecord:
+		a.change(d.Role, d.Task, func(agent *Agent) { agent.Limited = false })
+	case orchestrator.PhaseEnteredRecord:
+		a.enter()
 	case orchestrator.AgentStalledRecord:
 		a.change(d.Role, d.Task, func(agent *Agent) { agent.Silent = time.Duration(d.Seconds) * time.Second })
+	}
+}
+
+// enter ends the waits of the phase before, whose agents are gone.
+func (a *Agents) enter() {
+	for key, agent := range *a {
+		agent.Limited = false
+		(*a)[key] = agent
 	}
 }
 

@@ -71,6 +71,48 @@ func TestAnAgentIsItsNewestLaunch(t *testing.T) {
 }
 
 // A message belongs to the say of its commit; what becomes of it becomes of the say.
+func TestALineNamesTheProviderThatTookOver(t *testing.T) {
+	for want, d := range map[string]orchestrator.AgentStartedRecord{
+		"coder/1 started": {Role: "coder", Task: "1", Provider: "claude"},
+		"coder/1 started with codex, which takes over from claude": {Role: "coder", Task: "1", Provider: "codex", FallbackFor: "claude"},
+	} {
+		if got := story.Line(orchestrator.Event{Type: orchestrator.EvAgentStarted, Data: d}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// An agent waits for its provider until it is heard of, or its phase is over. Earlier versions had another word for it.
+func TestAnAgentIsLimitedUntilItIsHeardOf(t *testing.T) {
+	waits := func(reason string) orchestrator.Record {
+		return orchestrator.AgentWaitingRecord{Role: "coder", Task: "1", Launch: "2.coder.1.1", For: reason, Until: orchestrator.At(minute(90))}
+	}
+	for name, c := range map[string]struct {
+		then    orchestrator.Record
+		limited bool
+	}{
+		"at first":    {orchestrator.AgentStatusRecord{Role: "coder", Task: "2"}, true},
+		"a report":    {orchestrator.AgentStatusRecord{Role: "coder", Task: "1"}, false},
+		"a start":     {orchestrator.AgentStartedRecord{Role: "coder", Task: "1", Launch: "2.coder.1.2"}, false},
+		"its end":     {orchestrator.AgentExitedRecord{Role: "coder", Task: "1"}, false},
+		"its work":    {orchestrator.SubmissionRecord{Role: "coder", Task: "1"}, false},
+		"a question":  {waits("question"), false},
+		"a new phase": {enter("reviewing", "review"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, word := range []string{"rate_limit", "provider"} {
+				a := told(2, waits(word), c.then).Agents["coder/1"]
+				if a.Limited != c.limited || c.limited && !a.Until.Equal(minute(90)) {
+					t.Errorf("%s: %+v", word, a)
+				}
+				if got := story.Line(orchestrator.Event{Type: orchestrator.EvAgentWaiting, Data: waits(word)}); got != "coder/1 waits for its provider until "+minute(90).Format("15:04 MST") {
+					t.Errorf("%s is told as %q", word, got)
+				}
+			}
+		})
+	}
+}
+
 func TestASayIsWhatBecomesOfItsMessage(t *testing.T) {
 	say := orchestrator.CommandAppliedRecord{Actor: "mia", Name: "say"}
 	queued := orchestrator.MsgQueuedRecord{Seq: 7, To: "pipeline/coder"}

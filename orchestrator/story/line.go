@@ -25,7 +25,11 @@ var lines = map[string]func(orchestrator.Event) string{
 	orchestrator.EvEvent:          say(func(d orchestrator.EventRecord) string { return d.Label }),
 	orchestrator.EvPhaseEntered:   say(func(d orchestrator.PhaseEnteredRecord) string { return "→ " + d.Phase }),
 	orchestrator.EvAgentStarted: say(func(d orchestrator.AgentStartedRecord) string {
-		return string(orchestrator.KeyOf(d.Role, d.Task)) + " started"
+		text := string(orchestrator.KeyOf(d.Role, d.Task)) + " started"
+		if d.FallbackFor != "" {
+			text += " with " + d.Provider + ", which takes over from " + d.FallbackFor
+		}
+		return text
 	}),
 	orchestrator.EvAgentExited: say(sayExited),
 	orchestrator.EvAgentFailed: say(sayAgentFailed),
@@ -39,9 +43,7 @@ var lines = map[string]func(orchestrator.Event) string{
 	orchestrator.EvAgentStatus: say(func(d orchestrator.AgentStatusRecord) string {
 		return string(orchestrator.KeyOf(d.Role, d.Task)) + ": " + d.Message
 	}),
-	orchestrator.EvAgentWaiting: say(func(d orchestrator.AgentWaitingRecord) string {
-		return string(orchestrator.KeyOf(d.Role, d.Task)) + " waits for its " + d.For
-	}),
+	orchestrator.EvAgentWaiting: say(sayWaits),
 	orchestrator.EvLateChanges: say(func(d orchestrator.LateChangesRecord) string {
 		return string(orchestrator.KeyOf(d.Role, d.Task)) + " wrote after its submission, kept as " + d.Ref
 	}),
@@ -109,6 +111,17 @@ func sayStrayed(d orchestrator.ScopeViolationRecord) string {
 		names = append(names, fmt.Sprintf("%d more", len(paths)-most))
 	}
 	return strayOf(d).Owner() + " changed what it does not own: " + strings.Join(names, ", ")
+}
+
+func sayWaits(d orchestrator.AgentWaitingRecord) string {
+	text := string(orchestrator.KeyOf(d.Role, d.Task)) + " waits for its "
+	switch {
+	case !d.OnProvider():
+		return text + d.For
+	case d.Until.IsZero():
+		return text + "provider"
+	}
+	return text + "provider until " + d.Until.Format("15:04 MST")
 }
 
 func sayExited(d orchestrator.AgentExitedRecord) string {

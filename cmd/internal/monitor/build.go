@@ -261,6 +261,8 @@ func atWork(s *orchestrator.State, told story.Agents, now time.Time) []Agent {
 		switch {
 		case a.Waiting != "":
 			row.State = "waits: " + plain(string(a.Waiting))
+		case a.Limited && a.Until.After(now):
+			row.State, row.Alarm = "waits for its provider, again in "+lasted(a.Until.Sub(now)), true
 		case !again.IsZero():
 			row.State, row.Alarm = "again in "+lasted(again.Sub(now)), true
 		case know.Launch != a.Launch:

@@ -28,6 +28,10 @@ func agentWord(agent orchestrator.Agent, running bool) string {
 		return "interrupted, launch " + string(agent.Launch)
 	case agent.Waiting != "":
 		return "waiting for " + string(agent.Waiting)
+	case agent.Limited && !agent.Until.IsZero():
+		return "waiting for its provider until " + agent.Until.Local().Format("2 Jan 15:04")
+	case agent.Limited:
+		return "waiting for its provider"
 	}
 	return "at work, launch " + string(agent.Launch)
 }

@@ -3,8 +3,10 @@ package comment
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -229,6 +231,9 @@ func (v *View) details() string {
 	if line := v.askedLine(); line != "" {
 		out = append(out, line)
 	}
+	if line := limitedLine(v.Agents, v.at); line != "" {
+		out = append(out, line)
+	}
 	out = append(out, v.moved()...)
 	out = append(out, v.answers()...)
 	out = append(out, v.Strays.Lines(v.n.Name)...)
@@ -257,6 +262,24 @@ func (v *View) details() string {
 	}
 	place = append(place, "attach: "+markdown.CodeSpan("agentmux attach "+v.name()))
 	return strings.Join(append(out, strings.Join(place, ", ")), "\n")
+}
+
+// limitedLine names the agents that wait for their providers, and until when.
+func limitedLine(agents story.Agents, at func(time.Time) string) string {
+	var waits []string
+	for _, key := range slices.Sorted(maps.Keys(agents)) {
+		switch a := agents[key]; {
+		case !a.Limited:
+		case a.Until.IsZero():
+			waits = append(waits, markdown.CodeSpan(string(key)))
+		default:
+			waits = append(waits, markdown.CodeSpan(string(key))+" until "+at(a.Until)+" (UTC)")
+		}
+	}
+	if len(waits) == 0 {
+		return ""
+	}
+	return "Waiting for a provider: " + strings.Join(waits, ", ")
 }
 
 // shortCommit shortens a commit id and leaves other words as they are.

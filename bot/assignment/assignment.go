@@ -1,4 +1,6 @@
-package crew
+// Package assignment writes what an agents file says to one of its agents, as a part of its prompt.
+// It reads no file: the text of an issue comes from its caller.
+package assignment
 
 import (
 	"fmt"
@@ -13,9 +15,10 @@ import (
 	"github.com/agentmux/agentmux/workflows/agents"
 )
 
-// assignment is what an agents file says to one of its agents: the task, the text of the issue that
-// it works for, where it may work, the branches and plans of those before it, and who else is there.
-func assignment(team *agents.Team, name, issue string, s *orchestrator.State) string {
+// Text is what an agents file says to one of its agents: the task, the text of the issue that it works
+// for, where it may work, the branches and plans of those before it, and who else is there. It is empty
+// for an agent that the file does not name.
+func Text(team *agents.Team, name, issue string, s *orchestrator.State) string {
 	a := team.Agent(name)
 	if a == nil {
 		return ""
