@@ -51,10 +51,14 @@ func AnswerFaults(s *orchestrator.State, of string, yes bool, written orchestrat
 // GateDigest names what a gate shows, and this opening of it: an answer to an earlier gate,
 // also about the same tree, does not answer this one.
 func GateDigest(g *orchestrator.Gate, s *orchestrator.State) string {
-	body, err := json.Marshal([]any{
+	shown := []any{
 		"gate", s.SessionID, g.Name, g.Reason, g.OpenedAt, s.Visit, s.ChangeRound, s.BaseSHA, s.PlanSHA256, s.Integrated.Tree,
-		s.ReviewExhausted, s.Completion.Findings, s.Completion.Asked,
-	})
+		s.ReviewExhausted, s.Completion.Findings,
+	}
+	if asked := s.Completion.Asked; len(asked) > 0 { // else as earlier versions named it: an open gate keeps its name
+		shown = append(shown, asked)
+	}
+	body, err := json.Marshal(shown)
 	if err != nil {
 		panic("duty: a gate always marshals: " + err.Error())
 	}
