@@ -231,8 +231,12 @@ func (b *Book) account(tokens transport.TokenSource, identity int64, name, where
 	if err != nil {
 		return nil, err
 	}
+	names := b.names
+	if tokens.Mode() == transport.ModeActions { // the token of a job opens no other repository
+		names = nil
+	}
 	return &Account{
-		Client: client, Token: tokens, Server: b.id.Bases.Server, Name: name, Divide: shared.Divide, Away: func() error { return b.health.of(name, where) }, names: b.names,
+		Client: client, Token: tokens, Server: b.id.Bases.Server, Name: name, Divide: shared.Divide, Away: func() error { return b.health.of(name, where) }, names: names,
 	}, nil
 }
 
