@@ -37,7 +37,7 @@ var shapes = sync.OnceValue(func() map[string]shape {
 		"bot.label": {matching(`^[A-Za-z0-9]([A-Za-z0-9 ._-]{0,36}[A-Za-z0-9._-])?$`), "a label's name without a colon, of at most 38 characters"},
 		"bot.repos": {matching(`^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$`), "owner/name"},
 		"bot.orgs":  {matching(`^[A-Za-z0-9][A-Za-z0-9-]*$`), "an organisation's name"},
-		// Those of an enterprise have an underscore. With an @, or empty, a name would let nobody pass.
+		// Those of an enterprise have an underscore. With an @, or empty, a name would match no login.
 		"bot.allowed_users":       {matching(`^[A-Za-z0-9][A-Za-z0-9_-]*$`), "a login without @"},
 		"bot.webhook_secret_file": file,
 		// A name without a dot is not one of the internet, which is all that can be allowed.

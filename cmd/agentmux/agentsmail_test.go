@@ -142,7 +142,7 @@ agents:
 	r.atWork("build")
 	send := []string{"msg", "send", "--to", "page", "--type", "update", "--headline", "the port is 8080", "--body", "So.", "--from"}
 	if res := r.expect(exit.BadUsage, append(send, "ops")...); !strings.Contains(res.err, `--from: expected mesh/agent, found "ops"`) {
-		t.Errorf("a sender that is no address: %s", res.err)
+		t.Errorf("a sender that is not an address: %s", res.err)
 	}
 	if res := r.expect(exit.BadUsage, append(send, "shop/ops", "--role", "build", "--task", "page")...); !strings.Contains(res.err, "--from: the sender is the agent of the launch") {
 		t.Errorf("an agent's: %s", res.err)

@@ -20,7 +20,7 @@ import (
 // toldUsage is what a launch of playedClaude used.
 var toldUsage = usage.Usage{Cached: 200, Input: 1200, Money: 0.05, Output: 34, Reasoning: 4, Turns: 1}
 
-// playedClaude stands for claude: it does what a playbook says, and tells at its end what it used, as
+// playedClaude takes the place of claude: it does what a playbook says, and tells at its end what it used, as
 // the first turn of a session.
 const playedClaude = `#!/bin/sh
 case "$1" in

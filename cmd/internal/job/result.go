@@ -25,7 +25,7 @@ const (
 	OutcomeLost     = outcome.Lost // the process left no result: it was killed
 )
 
-// ofSession takes in how the session in dir stands.
+// ofSession takes in the outcome of the session in dir so far.
 func ofSession(ctx context.Context, r *outcome.Result, dir string) error {
 	sess, s, err := outcome.Open(dir)
 	if err != nil {

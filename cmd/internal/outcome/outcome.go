@@ -84,7 +84,7 @@ func Open(dir string) (*session.Session, *orchestrator.State, error) {
 	return sess, s, err
 }
 
-// OfSession takes in how a session stands, whose story is st, but for what a person can do next.
+// OfSession takes in the outcome of a session so far, whose story is st, but for what a person can do next.
 func (r *Result) OfSession(sess *session.Session, s *orchestrator.State, st story.Story) (err error) {
 	r.Session, r.Workflow, r.Branch = orchestrator.PublicID(s.SessionID, s.Identity), s.Workflow, s.FeatureBranch
 	r.Outcome, r.Reason, r.Sentence = string(s.Outcome), string(s.OutcomeReason), st.Sentence
