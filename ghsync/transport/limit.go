@@ -111,12 +111,11 @@ func (t *limit) pace(ctx context.Context, c call) error {
 			return err
 		}
 	}
+	wait := t.paces.wait
 	if c.edits && c.priority == PriorityMirror {
-		if err := t.paces.spare(ctx, c); err != nil {
-			return err
-		}
+		wait = t.paces.spared
 	}
-	_, err := t.paces.wait(ctx, c)
+	_, err := wait(ctx, c)
 	if err != nil {
 		giveBack(taken)
 	}

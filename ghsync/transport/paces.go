@@ -71,23 +71,28 @@ func (p *paces) wait(ctx context.Context, c call) ([]*pace.Limiter, error) {
 	return p.reserve(ctx, c, limiters)
 }
 
-// spare waits until an edit leaves a quarter of what may be sent at once to what is new: somebody waits for an answer
-// to a request, and what is edited again and again is of the sessions that have begun.
-func (p *paces) spare(ctx context.Context, c call) error {
+// spared is wait for an edit: it leaves a quarter of what may be sent at once to what is new, as somebody waits for an
+// answer to a request, and what is edited again and again is of the sessions that have begun. One edit looks at a time,
+// until it has taken its place: two that look together would both take the last one that is free.
+func (p *paces) spared(ctx context.Context, c call) ([]*pace.Limiter, error) {
 	turn, cancel := context.WithTimeout(ctx, limitPatience)
 	defer cancel()
 	if err := p.edits.Enter(turn, 0); err != nil {
-		return stayed(ctx, limitPatience, "own")
+		return nil, stayed(ctx, limitPatience, "own")
 	}
 	defer p.edits.Leave()
-	now, delay := time.Now(), time.Duration(0)
-	for _, l := range p.rates[c.bucket] {
-		delay = max(delay, l.Until(now, min(1+float64(l.Burst())/4, float64(l.Burst()))))
+	for {
+		now, delay := time.Now(), time.Duration(0)
+		for _, l := range p.rates[c.bucket] {
+			delay = max(delay, l.Until(now, min(1+float64(l.Burst())/4, float64(l.Burst()))))
+		}
+		if delay <= 0 {
+			return p.wait(ctx, c)
+		}
+		if delay > limitPatience || !Wait(turn, delay) {
+			return nil, stayed(ctx, delay, "own")
+		}
 	}
-	if delay > limitPatience || !Wait(ctx, delay) {
-		return stayed(ctx, delay, "own")
-	}
-	return nil
 }
 
 // reserve takes one of each limiter and waits until all let the call through, or takes none:
