@@ -30,7 +30,9 @@ func (r *repository) found(c intake.Changes) {
 	r.ear.Hear(c.Comments...)
 	for _, p := range c.Pulls {
 		r.sessions.pulls.Opened(p)
-		r.pulls.Add(p.Number, time.Time{})
+		if p.Marked || r.sessions.ofPull(p.Number) != nil {
+			r.pulls.Add(p.Number, time.Time{})
+		}
 	}
 	for _, number := range c.Left {
 		r.left(number)

@@ -153,6 +153,7 @@ type OpenPull struct {
 	Branch, Head string // branch and its commit
 	Author       Account
 	UpdatedAt    time.Time
+	Marked       bool // its text ends as that of a session's does
 }
 
 // OpenPulls returns the fifty open pull requests that changed last.
@@ -165,9 +166,8 @@ func (c Intake) OpenPulls(ctx context.Context, repo Repo) ([]OpenPull, error) {
 	}
 	var all []OpenPull
 	for _, p := range items {
-		all = append(all, OpenPull{
-			Number: p.GetNumber(), Branch: p.GetHead().GetRef(), Head: p.GetHead().GetSHA(), Author: toAccount(p.GetUser()), UpdatedAt: p.GetUpdatedAt().UTC(),
-		})
+		_, marked := ParseMarker(p.GetBody())
+		all = append(all, OpenPull{p.GetNumber(), p.GetHead().GetRef(), p.GetHead().GetSHA(), toAccount(p.GetUser()), p.GetUpdatedAt().UTC(), marked})
 	}
 	return all, nil
 }

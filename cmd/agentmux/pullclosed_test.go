@@ -64,6 +64,11 @@ func TestAPullRequestThatWasMergedUnseenTakesNoChanges(t *testing.T) {
 			if code := b.exit(syscall.SIGTERM); code != 0 {
 				t.Errorf("exit %d\n%s", code, b.out.String())
 			}
+			for _, request := range w.github.Calls() {
+				if n, single := strings.CutPrefix(request.Path, "/repos/"+rigRepo+"/pulls/"); single && request.Actor == rigBot && n != "2" && !strings.HasPrefix(n, "2/") {
+					t.Errorf("a pull request of a person was read: %s", request.Path)
+				}
+			}
 		})
 	}
 }

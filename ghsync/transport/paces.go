@@ -71,9 +71,8 @@ func (p *paces) wait(ctx context.Context, c call) ([]*pace.Limiter, error) {
 	return p.reserve(ctx, c, limiters)
 }
 
-// spared is wait for an edit: it leaves a quarter of what may be sent at once to what is new, as somebody waits for an
-// answer to a request, and what is edited again and again is of the sessions that have begun. One edit looks at a time,
-// until it has taken its place: two that look together would both take the last one that is free.
+// spared is wait for an edit: it leaves a quarter of what may be sent at once to what is new, for which somebody waits.
+// One edit looks at a time, until it has taken its place: two together would both take the last one that is free.
 func (p *paces) spared(ctx context.Context, c call) ([]*pace.Limiter, error) {
 	turn, cancel := context.WithTimeout(ctx, limitPatience)
 	defer cancel()
