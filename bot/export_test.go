@@ -7,9 +7,6 @@ import (
 	"github.com/agentmux/agentmux/bot/report"
 )
 
-// PauseAfter is pauseAfter for tests.
-var PauseAfter = pauseAfter
-
 // Loop runs the loop of a bot that does nothing else until it ends, and returns how many panics were counted.
 func Loop(ctx context.Context, log *slog.Logger, run func()) int {
 	b := &Bot{Options: Options{Log: log}}

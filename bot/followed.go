@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/due"
 	"github.com/agentmux/agentmux/bot/ear"
 	"github.com/agentmux/agentmux/bot/follow"
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/orphan"
 	"github.com/agentmux/agentmux/bot/recall"
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/command"
 )
@@ -83,7 +85,7 @@ func (r *repository) readPull(ctx context.Context, number int) (again time.Durat
 	again, err := r.readReviews(ctx, number)
 	if err != nil {
 		r.log().Warn("the reviews of a pull request are read later", "pull_request", number, "err", err)
-		return pauseAfter(err)
+		return due.After(transport.Later(err))
 	}
 	return again
 }

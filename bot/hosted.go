@@ -42,10 +42,7 @@ type hosted struct {
 	again   bool // something was said while its goroutine was ending
 }
 
-const (
-	restartPause    = 5 * time.Second // after a session could not be run; doubled up to
-	maxRestartPause = 5 * time.Minute
-)
+const restartPause = 5 * time.Second // after a session could not be run; doubled up to 5 minutes
 
 func newHosted(r *repository, dir string, s *orchestrator.State) *hosted {
 	h := &hosted{repo: r, dir: dir, issue: s.IssueNumber, began: s.CreatedAt.Time}
@@ -183,7 +180,7 @@ func (h *hosted) run(ctx context.Context, held claim.Held) {
 			return
 		case ctx.Err() == nil:
 			failures++
-			pause := min(restartPause<<min(failures-1, 6), maxRestartPause)
+			pause := min(restartPause<<min(failures-1, 6), 5*time.Minute)
 			h.repo.log().Error("a session is run again", "session", filepath.Base(h.dir), "wait", pause.String(), "err", err)
 			transport.Wait(ctx, pause)
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentmux/agentmux/bot"
+	"github.com/agentmux/agentmux/bot/due"
 	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
@@ -21,7 +21,7 @@ func TestThePauseIsWhatTheErrorAsksFor(t *testing.T) {
 		"refused":      {&transport.Terminal{Status: 403, Code: transport.CodeForbidden}, 5 * time.Minute},
 		"not there":    {&transport.NotFound{Kind: "issue"}, 5 * time.Minute},
 	} {
-		if got := bot.PauseAfter(tc.err); got != tc.want {
+		if got := due.After(transport.Later(tc.err)); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
 		}
 	}

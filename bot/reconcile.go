@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/again"
 	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/bot/due"
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/orphan"
 	"github.com/agentmux/agentmux/bot/ticket"
@@ -18,28 +20,15 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// tryPause is until the next try after GitHub did not answer.
-const tryPause = 15 * time.Second
-
 // reconcile brings what is here in line with what an issue asks for now. It returns when to look
 // at it again, 0 for when it is met next.
 func (r *repository) reconcile(ctx context.Context, issue int) (again time.Duration) {
 	again, err := r.decide(ctx, issue)
 	if err != nil && ctx.Err() == nil {
 		r.log().Warn("an issue is judged again later", "issue", issue, "err", err)
-		return max(again, pauseAfter(err))
+		return max(again, due.After(transport.Later(err)))
 	}
 	return again
-}
-
-// pauseAfter is until the next try after an error. What GitHub refuses for good is tried seldom: each
-// try costs requests, and a person has to change something.
-func pauseAfter(err error) time.Duration {
-	wait, passes := transport.Later(err)
-	if !passes {
-		return maxRestartPause
-	}
-	return max(wait, tryPause)
 }
 
 func (r *repository) decide(ctx context.Context, issue int) (again time.Duration, err error) {
@@ -160,6 +149,16 @@ func (r *repository) accept(ctx context.Context, f gate.Facts, left *orphan.Requ
 	if snapshot.Report.Refused {
 		d.What, d.Reason, d.Remedy = gate.Refuse, "the issue hides text in so many layers that no part of it can be trusted", "write it without HTML and encoded characters, and set the label again"
 		return r.refusals.Refuse(ctx, issue, d)
+	}
+	if h := r.sessions.of(issue); h != nil && left == nil && !h.live() {
+		goesOn, err := again.Former{Dir: h.dir, State: h.state.Load(), Elsewhere: h.overtaken}.Continue(ctx, r.journal, &d.Asked, &snapshot)
+		if goesOn {
+			h.wake()
+			return r.refusals.DropRequest(ctx, record.Issue)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	t := ticket.Ticket{
 		Repo: r.name(), RepoID: r.id, Issue: issue, Session: ticket.FreeName(r.dir(), issue, snapshot.Title.String(), r.bot.Now()), Identity: session.NewIdentity(), Workflow: d.Asked.Workflow,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/bot/due"
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/journal"
@@ -221,13 +222,13 @@ func (w *waiting) served(ctx context.Context) {
 	w.repo.log().Info("another host was first", "issue", w.Issue, "err", "it took the request label off before the issue was claimed here")
 	_ = tenure.Release(ctx, w.held) // the next start does it
 	w.remove()
-	w.repo.met.Add(w.Issue, w.repo.bot.Now().Add(tryPause)) // a server that lags behind may not have known the label yet
+	w.repo.met.Add(w.Issue, w.repo.bot.Now().Add(due.TryPause)) // a server that lags behind may not have known the label yet
 }
 
 func (w *waiting) log() *slog.Logger { return w.repo.log().With("issue", w.Issue) }
 
 func (w *waiting) remove() {
 	if err := w.repo.shelf.Remove(w.Issue); err != nil {
-		w.repo.log().Warn("ticket not removed", "issue", w.Issue, "err", err)
+		w.log().Warn("ticket not removed", "err", err)
 	}
 }

@@ -10,6 +10,21 @@ import (
 	"time"
 )
 
+// The pauses after an error.
+const (
+	TryPause = 15 * time.Second // GitHub did not answer
+	maxPause = 5 * time.Minute
+)
+
+// After is until the next try after an error, of which it is known whether it passes, and after what wait at the earliest.
+// What GitHub refuses for good is tried seldom: each try costs requests, and a person has to change something.
+func After(wait time.Duration, passes bool) time.Duration {
+	if !passes {
+		return maxPause
+	}
+	return max(wait, TryPause)
+}
+
 // Set is safe for concurrent use.
 type Set struct {
 	look func(ctx context.Context, number int) (again time.Duration)

@@ -1,0 +1,77 @@
+// Package again decides whether a request label that is set on an issue again continues the session that has failed or was
+// stopped (github section 6). It is called by the bot for a request that the gate has accepted, before it makes a ticket. It
+// promises that one trigger gives a session one command, whatever is killed in between, and counts as one start.
+package again
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/bot/journal"
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/internal/crash"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/command"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// Former is the newest session of an issue, which has no host.
+type Former struct {
+	Dir   string
+	State *orchestrator.State
+	// Elsewhere reports whether it went on on another machine, whose work this one does not have.
+	Elsewhere func(context.Context) (bool, error)
+}
+
+// Continue gives the session the command to continue, and reports whether it did: the session has failed or was stopped, can
+// continue, is of the workflow that is asked for, and works from the same text. now is what a new session would work from. The
+// caller wakes the session, and takes off the label.
+func (f Former) Continue(ctx context.Context, j *journal.Journal, asked *gate.Asked, now *ghsync.Snapshot) (bool, error) {
+	s := f.State
+	if asked.Trigger.Kind != gate.Label || asked.Workflow != "" && asked.Workflow != s.Workflow || !broken(s) {
+		return false, nil
+	}
+	if same, err := f.hasText(now.Digest); !same || err != nil {
+		return false, err
+	}
+	p := orchestrator.Payload{Name: "retry", Actor: asked.By.Account.Login, Source: "issue", SourceID: asked.Trigger.String()}
+	if err := command.Foresee(f.Dir, s, p, false); err != nil {
+		if errors.As(err, new(*command.RefusedError)) {
+			return false, nil
+		}
+		return false, err
+	}
+	if over, err := f.Elsewhere(ctx); over || err != nil {
+		return false, err
+	}
+	if _, err := command.Append(f.Dir, p); err != nil {
+		return false, err
+	}
+	crash.Point("continue by label", "")
+	_, err := j.Append(journal.Started{Issue: now.Issue, Trigger: asked.Trigger, Actor: asked.By.Account.ID, Session: s.SessionID})
+	return err == nil, err
+}
+
+// broken reports whether a session failed or was stopped. One that another host has taken is that host's.
+func broken(s *orchestrator.State) bool {
+	return s.Outcome == orchestrator.OutcomeFailed || s.Outcome == orchestrator.OutcomeCanceled && s.OutcomeReason != orchestrator.ReasonClaimLost
+}
+
+// hasText reports whether the text that the session works from has this digest.
+func (f Former) hasText(digest string) (bool, error) {
+	sess, err := session.Open(f.Dir)
+	if err != nil {
+		return false, err
+	}
+	data, err := session.ReadFile(sess.Path(session.SnapshotFile))
+	if err != nil {
+		return false, fmt.Errorf("read issue snapshot: %w", err)
+	}
+	text, err := ghsync.ParseSnapshot(data)
+	if err != nil {
+		return false, fmt.Errorf("read issue snapshot: %w", err)
+	}
+	return text.Digest == digest, nil
+}
