@@ -110,6 +110,7 @@ type Result struct {
 	Provider     string `json:"provider,omitempty"`
 	FallbackFor  string `json:"fallback_for,omitempty"` // the configured provider, if another one took over
 	Model        string `json:"model,omitempty"`
+	Effort       string `json:"effort,omitempty"`
 	PromptSHA256 string `json:"prompt_sha256,omitempty"`
 	CLISession   string `json:"cli_session,omitempty"`
 

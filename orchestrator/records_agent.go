@@ -5,6 +5,7 @@ import "github.com/agentmux/agentmux/internal/usage"
 // AgentStartedRecord tells that a launch runs in its pane.
 type AgentStartedRecord struct {
 	Attempt      int    `json:"attempt"`
+	Effort       string `json:"effort,omitempty"`
 	FallbackFor  string `json:"fallback_for,omitempty"` // the configured provider, if another one took over
 	Launch       Launch `json:"launch"`
 	Model        string `json:"model"`

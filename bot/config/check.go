@@ -151,7 +151,10 @@ func (k *checker) roles(c *Config) {
 		if !slices.Contains(workflows.Roles(), role) {
 			k.problem(document.Key("roles", role), "%s", unknownName("role", role, workflows.Roles()))
 		}
-		k.model(document.Key(document.Key("roles", role), "model"), c.Roles[role].Model)
+		at := document.Key("roles", role)
+		k.model(document.Key(at, "model"), c.Roles[role].Model)
+		k.choice(document.Key(at, "transport"), choices["agents.transport"])
+		k.choice(document.Key(at, "effort"), agent.Efforts())
 	}
 	k.model("defaults.model", c.Defaults.Model)
 }
@@ -210,7 +213,7 @@ func (k *checker) providers(c *Config, builtIn []string) {
 			}
 		}
 	}
-	_, problems := agent.Load(c.Overrides())
+	set, problems := agent.Load(c.Overrides())
 	for _, p := range problems {
 		if !k.problems.Has(p.Path) {
 			k.problem(p.Path, "%s", p.Text)
@@ -223,7 +226,11 @@ func (k *checker) providers(c *Config, builtIn []string) {
 		}
 	}
 	for _, role := range slices.Sorted(maps.Keys(c.Roles)) {
-		k.fallback(document.Key("roles", role), c.Choose(role).Provider, c.Roles[role].Fallback, known)
+		choice := c.Choose(role)
+		k.fallback(document.Key("roles", role), choice.Provider, c.Roles[role].Fallback, known)
+		if p, ok := set[choice.Provider]; ok && slices.Contains(agent.Efforts(), choice.Effort) && len(p.Effort[choice.Effort]) == 0 {
+			k.problem(document.Key(document.Key("roles", role), "effort"), "%s has no effort %s; providers.%s.effort may name the arguments for it", p.Name, choice.Effort, p.Name)
+		}
 	}
 }
 

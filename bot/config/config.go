@@ -71,6 +71,9 @@ type Role struct {
 	Model    string   `doc:"model"`
 	Args     []string `doc:"args"`     // nil = the provider's
 	Fallback []string `doc:"fallback"` // providers that take over, in order
+
+	Transport string `doc:"transport"` // auto, tui, headless; empty = agents.transport
+	Effort    string `doc:"effort"`    // low, medium, high; empty = the program's own
 }
 
 // GitHub says where the repository is and how its pull requests are made.

@@ -205,6 +205,15 @@ func TestProtocolE1Problems(t *testing.T) {
 			"user.yaml:6: github.host: expected a host name without scheme, found \"https://x\"",
 			"user.yaml:7: agents.file: expected a file of the project by its relative path, without .., found \"../team.yml\"",
 		}},
+		{"transports and efforts of roles", "version: 2\nproviders:\n  gemini: {effort: {most: [-x]}}\n  own: {command: own, effort: {low: [-l]}}\nroles:\n  coder: {transport: screen}\n" +
+			"  planner: {effort: most}\n  designer: {provider: gemini, effort: high}\n  architect: {provider: own, effort: low}\n  reviewer: {provider: own, effort: high}\n" +
+			"  reviewer_logic: {provider: codex, effort: medium}\n", "", "", []string{
+			"user.yaml:3: providers.gemini.effort.most: expected one of low, medium, high",
+			"user.yaml:6: roles.coder.transport: expected auto, tui or headless, found \"screen\"",
+			"user.yaml:7: roles.planner.effort: expected low, medium or high, found \"most\"",
+			"user.yaml:8: roles.designer.effort: gemini has no effort high; providers.gemini.effort may name the arguments for it",
+			"user.yaml:10: roles.reviewer.effort: own has no effort high; providers.own.effort may name the arguments for it",
+		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -390,8 +399,30 @@ func TestAFallbackIsStartedAsItself(t *testing.T) {
 		t.Fatalf("problems: %v", problems)
 	}
 	for provider, want := range map[string]config.Choice{"codex": {Provider: "codex"}, "claude": {Provider: "claude", Model: "opus"}} {
-		if got := c.Substitute(provider); !reflect.DeepEqual(got, want) {
+		if got := c.Substitute("coder", provider); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+}
+
+// What is said of a role counts before what is said of all agents; whom others wait for has a terminal only if that is said.
+func TestTheTransportOfARole(t *testing.T) {
+	c, problems := layers(t, "version: 2\nagents: {transport: tui}\nroles:\n  coder: {transport: headless, provider: codex, fallback: [gemini]}\n"+
+		"  planner: {transport: auto}\n  web-researcher: {transport: headless}\n", "", "")
+	if len(problems) > 0 {
+		t.Fatalf("problems: %v", problems)
+	}
+	for role, want := range map[string][2]string{ // and of one that others wait for
+		"coder": {"headless", "headless"}, "planner": {"auto", "headless"}, "reviewer": {"tui", "headless"},
+		"code-researcher": {"tui", "tui"}, "web-researcher": {"headless", "headless"},
+	} {
+		if got := [2]string{c.Transport(role, false), c.Transport(role, true)}; got != want {
+			t.Errorf("%s: %v, want %v", role, got, want)
+		}
+	}
+	for provider, want := range map[string]bool{"codex": true, "gemini": true, "claude": true, "qwen": false} { // claude of the researcher
+		if c.RunsHeadless(provider) != want {
+			t.Errorf("%s runs headless: %t", provider, !want)
 		}
 	}
 }
@@ -424,7 +455,7 @@ func TestProtocolE5KeysOfTheHost(t *testing.T) {
 		{"sandbox.path", "sandbox: {path: /bin}"}, {"sandbox.home", "sandbox: {home: shared}"}, {"sandbox.env_allow", "sandbox: {env_allow: [GOFLAGS]}"},
 		{"output", "output: {allow: [bin/]}"}, {"gate", "gate: {allow_forks: true}"}, {"bot", "bot: {allowed_users: [eve]}"},
 		{"github.host", "github: {host: x.test}"}, {"agents.transport", "agents: {transport: headless}"},
-		{"agents.linger", "agents: {linger: 1h}"},
+		{"agents.linger", "agents: {linger: 1h}"}, {"roles.coder.transport", "roles: {coder: {transport: headless}}"},
 		{"agents.project_config", "agents: {project_config: base}"},
 		{"github.auth", "github: {auth: gh}"}, {"github.app", "github: {app: {client_id: x}}"}, {"providers", "providers: {claude: {command: /tmp/x}}"},
 		{"roles.coder.args", "roles: {coder: {args: [--free]}}"}, {"workspace", "workspace: {root: /srv/w}"},

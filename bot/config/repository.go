@@ -49,6 +49,7 @@ var rules = []rule{
 	{"agents.project_config", hostOnly, nil},
 	{"providers", hostOnly, nil},
 	{"roles.*.args", hostOnly, nil},
+	{"roles.*.transport", hostOnly, nil}, // as agents.transport
 	{"roles.*.fallback", choose, nil}, // who is paid
 	{"checkpoint.remote", hostOnly, nil},
 	{"workspace", hostOnly, nil},

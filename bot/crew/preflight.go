@@ -20,7 +20,7 @@ func (r *sandbox) Lacks(p agent.Provider, interactive bool) []string {
 	}
 	// A headless agent has no terminal at which it could ask, even in an interactive session.
 	// An agent that uses the person's own login has a terminal.
-	asks := interactive && (r.cfg.Agents.Transport != string(agent.Headless) || login == agent.LoginShared)
+	asks := interactive && (!r.cfg.RunsHeadless(p.Name) || login == agent.LoginShared)
 	if !asks && p.SkipsPermissions && !r.MayActFreely() {
 		found = append(found, fmt.Sprintf("%s would act without asking for permission: add \"sandbox: {unsafe_flags: true}\" "+
 			"to your own configuration to allow that in unattended runs on this machine", p.Name))

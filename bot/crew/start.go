@@ -67,7 +67,7 @@ func (r *Crew) StartAgent(ctx context.Context, e orchestrator.Effect, s *orchest
 		return orchestrator.Result{}, err
 	}
 	return orchestrator.Result{
-		Provider: launch.Provider, FallbackFor: services{r}.replaced(a), Model: cmp.Or(spec.Model, spec.Provider.DefaultModel), PromptSHA256: sum, CLISession: launch.CLISession,
+		Provider: launch.Provider, FallbackFor: services{r}.replaced(a), Model: launch.Model, Effort: launch.Effort, PromptSHA256: sum, CLISession: launch.CLISession,
 	}, nil
 }
 
@@ -103,7 +103,7 @@ func (r *Crew) adopt(ctx context.Context, a orchestrator.Args, dir string, pane 
 			return orchestrator.Result{}, err
 		}
 	}
-	res := orchestrator.Result{Provider: launch.Provider, FallbackFor: services{r}.replaced(a), CLISession: launch.CLISession}
+	res := orchestrator.Result{Provider: launch.Provider, FallbackFor: services{r}.replaced(a), Model: launch.Model, Effort: launch.Effort, CLISession: launch.CLISession}
 	if data, err := session.ReadFile(r.sess.Path(a.PromptFile)); err == nil {
 		res.PromptSHA256 = hashOf(data)
 	}
@@ -174,7 +174,7 @@ func (r *Crew) LaunchSpec(a orchestrator.Args, s *orchestrator.State) (agent.Lau
 	spec := agent.LaunchSpec{
 		Dir: r.launchDir(a.Launch), Session: r.sess.Dir, Launch: string(a.Launch), Role: a.Role, Task: a.Task, Self: r.Self,
 		Provider: provider, Transport: r.transport(a, provider, s), Unattended: !s.Interactive, AllowUnsafe: r.MayActFreely(),
-		Model: choice.Model, Args: choice.Args, Line: promptLine(r.sess.Path(a.PromptFile)),
+		Model: choice.Model, Effort: choice.Effort, Args: choice.Args, Line: promptLine(r.sess.Path(a.PromptFile)),
 		Workdir: workdir, TrustDir: filepath.Dir(workdir), Runtime: r.RuntimeDir, Env: r.environment(a, s), Now: r.Now(),
 	}
 	if a.Continue {
@@ -187,7 +187,7 @@ func (r *Crew) LaunchSpec(a orchestrator.Args, s *orchestrator.State) (agent.Lau
 // choose returns how an agent is started: with the provider that took over, else as it is configured.
 func (r *Crew) choose(a orchestrator.Args) config.Choice {
 	if a.Provider != "" {
-		return r.cfg.Substitute(a.Provider)
+		return r.cfg.Substitute(a.Role, a.Provider)
 	}
 	return services{r}.configured(a)
 }
@@ -219,10 +219,8 @@ func (r services) configured(a orchestrator.Args) config.Choice {
 func promptLine(file string) string { return "Read and follow the instructions in " + file }
 
 func (r *sandbox) transport(a orchestrator.Args, p agent.Provider, s *orchestrator.State) agent.Transport {
-	switch {
-	case a.Headless || r.cfg.Agents.Transport == string(agent.Headless):
-		return agent.Headless
-	case r.cfg.Agents.Transport == string(agent.TUI) || s.Interactive || p.StopHook:
+	t := agent.Transport(r.cfg.Transport(a.Role, a.Headless))
+	if t == agent.TUI || t != agent.Headless && (s.Interactive || p.StopHook) {
 		return agent.TUI
 	}
 	return agent.Headless

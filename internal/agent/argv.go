@@ -82,11 +82,11 @@ var modelForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // ModelName reports whether a model can have the name.
 func ModelName(name string) bool { return modelForm().MatchString(name) }
 
-// model returns the model flag with what the model needs beside it.
+// model returns the model flag with what the model needs beside it, and the effort.
 func (s LaunchSpec) model() []string {
-	model := cmp.Or(s.Model, s.Provider.DefaultModel)
+	model, effort := cmp.Or(s.Model, s.Provider.DefaultModel), s.Provider.Effort[s.Effort]
 	if model == "" {
-		return nil
+		return effort
 	}
 	var args []string
 	switch flag := s.Provider.ModelFlag; {
@@ -95,7 +95,7 @@ func (s LaunchSpec) model() []string {
 	case flag != "":
 		args = append(args, flag, model)
 	}
-	return append(args, s.Provider.ModelArgs[model]...)
+	return slices.Concat(args, s.Provider.ModelArgs[model], effort)
 }
 
 func (s LaunchSpec) sessionArgs() []string {

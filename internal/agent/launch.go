@@ -34,6 +34,7 @@ type LaunchSpec struct {
 	Unattended  bool // no person answers dialogs
 	AllowUnsafe bool // an unattended run may act without asking, see Provider.SkipsPermissions
 	Model       string
+	Effort      string   // one of Efforts; a program without it is not told
 	Args        []string // replace the provider's arguments when not nil
 	Line        string   // the first line: one sentence with a path, never untrusted text
 	Resume      string   // continue this session of the program instead of a new one
@@ -56,6 +57,8 @@ type Launch struct {
 	Role       string    `json:"role"`
 	Task       string    `json:"task,omitempty"`
 	Provider   string    `json:"provider"`
+	Model      string    `json:"model,omitempty"`
+	Effort     string    `json:"effort,omitempty"` // that the program was told
 	Transport  Transport `json:"transport"`
 	Unattended bool      `json:"unattended"`
 	Login      LoginKind `json:"login"`
@@ -159,10 +162,13 @@ func (s LaunchSpec) check() error {
 
 func (s LaunchSpec) record(login LoginKind, home string, argv []string, env map[string]string) Launch {
 	l := Launch{
-		Version: 1, Launch: s.Launch, Session: s.Session, Role: s.Role, Task: s.Task, Provider: s.Provider.Name,
+		Version: 1, Launch: s.Launch, Session: s.Session, Role: s.Role, Task: s.Task, Provider: s.Provider.Name, Model: cmp.Or(s.Model, s.Provider.DefaultModel),
 		Transport: s.Transport, Unattended: s.unattended(), Login: login, Account: s.Provider.Account(s.Env), Mark: process.Mark(s.Dir), CLISession: cmp.Or(s.Resume, s.cliSession),
 		Resumed: s.Resume != "", Argv: argv, Cwd: s.Workdir, EnvNames: slices.Sorted(maps.Keys(env)), Socket: shield.NewSocketPath(s.Runtime),
 		Stdin: "terminal", ConfigDir: home, PreparedAt: s.Now, env: env, former: formerFiles(s.Runtime, process.Mark(s.Dir)),
+	}
+	if len(s.Provider.Effort[s.Effort]) > 0 {
+		l.Effort = s.Effort
 	}
 	if s.Transport == Headless {
 		l.Stream, l.Stdin = s.Provider.Stream, "null"

@@ -62,6 +62,7 @@ type Provider struct {
 	ModelFlag          string              `doc:"model_flag"`
 	DefaultModel       string              `doc:"default_model"`
 	ModelArgs          map[string][]string `doc:"model_args"`
+	Effort             map[string][]string `doc:"effort"`       // arguments per level of Efforts
 	SessionArgs        []string            `doc:"session_args"` // name a new session of the program
 	ResumeArgs         []string            `doc:"resume_args"`  // continue one
 
@@ -91,6 +92,9 @@ type Provider struct {
 	Exits    Exits         `doc:"exits"`     // its last words when its service stops it
 }
 
+// Efforts are the levels of effort that a role may ask for, the least first.
+func Efforts() []string { return []string{"low", "medium", "high"} }
+
 // Providers are the known programs by name.
 type Providers map[string]Provider
 
@@ -104,6 +108,7 @@ type Override struct {
 	InteractiveArgs []string
 	HeadlessArgs    []string
 	RoleArgs        map[string][]string
+	Effort          map[string][]string
 	PromptMode      string
 	PromptFlag      string
 	Trust           []Dialog
@@ -196,6 +201,7 @@ func (p Provider) override(o Override) Provider {
 	}
 	p.ModelArgs = merge(p.ModelArgs, o.ModelArgs)
 	p.RoleArgs = merge(p.RoleArgs, o.RoleArgs)
+	p.Effort = merge(p.Effort, o.Effort)
 	return p
 }
 
@@ -229,6 +235,11 @@ func (p Provider) problems() document.Problems {
 	for i, name := range p.Env {
 		if !EnvPassable(name) {
 			say(fmt.Sprintf("env[%d]", i), "%q cannot be passed to an agent", name)
+		}
+	}
+	for _, level := range slices.Sorted(maps.Keys(p.Effort)) {
+		if !slices.Contains(Efforts(), level) {
+			say("effort."+level, "expected one of %s", strings.Join(Efforts(), ", "))
 		}
 	}
 	for i, d := range p.Trust {

@@ -137,10 +137,10 @@ func TestClaudeArguments(t *testing.T) {
 		},
 		"headless, resumed": {
 			func(s *agent.LaunchSpec) {
-				s.Transport, s.Resume, s.Model, s.Args = agent.Headless, "abc", "opus", []string{"--effort", "high"}
+				s.Transport, s.Resume, s.Model, s.Effort, s.Args = agent.Headless, "abc", "opus", "high", []string{"--x"}
 			},
 			func(s agent.LaunchSpec, _ string) []string {
-				return slices.Concat(base(s), []string{"-p", s.Line, "--output-format", "stream-json", "--verbose", "--effort", "high", "--model=opus", "--resume", "abc"},
+				return slices.Concat(base(s), []string{"-p", s.Line, "--output-format", "stream-json", "--verbose", "--x", "--model=opus", "--effort=high", "--resume", "abc"},
 					files(s), s.Provider.UnattendedArgs)
 			},
 		},

@@ -127,7 +127,7 @@ func (c *crew) started(e orchestrator.Effect, res orchestrator.Result) {
 	}
 	parts, _ := e.Args.Launch.Parts()
 	c.event(orchestrator.AgentStartedRecord{
-		Role: e.Args.Role, Task: e.Args.Task, Provider: res.Provider, FallbackFor: res.FallbackFor, Model: res.Model, Launch: e.Args.Launch,
+		Role: e.Args.Role, Task: e.Args.Task, Provider: res.Provider, FallbackFor: res.FallbackFor, Model: res.Model, Effort: res.Effort, Launch: e.Args.Launch,
 		Attempt: parts.Attempt, Prompt: e.Args.PromptFile, PromptSHA256: res.PromptSHA256,
 	})
 }
