@@ -58,14 +58,13 @@ func TestALabelContinuesWhatFailed(t *testing.T) {
 		"failed":        {},
 		"stopped":       {change: func(s *orchestrator.State) { s.Outcome = orchestrator.OutcomeCanceled }},
 		"same workflow": {ask: func(f *again.Former, a *gate.Asked) { a.Workflow = f.State.Workflow }},
-		"done": {change: func(s *orchestrator.State) { s.Phase, s.Outcome = orchestrator.PhaseDone, orchestrator.OutcomeDone }, another: true},
+		"done":          {change: func(s *orchestrator.State) { s.Phase, s.Outcome = orchestrator.PhaseDone, orchestrator.OutcomeDone }, another: true},
 		"of another host": {change: func(s *orchestrator.State) {
 			s.Outcome, s.OutcomeReason = orchestrator.OutcomeCanceled, orchestrator.ReasonClaimLost
 		}, another: true},
-		"failed without a phase": {change: func(s *orchestrator.State) { s.InterruptedPhase = "" }, another: true},
-		"another text":           {digest: "d2", another: true},
-		"another workflow":       {ask: func(_ *again.Former, a *gate.Asked) { a.Workflow = "feature" }, another: true},
-		"a comment":              {ask: func(_ *again.Former, a *gate.Asked) { a.Trigger = gate.CommentTrigger(7) }, another: true},
+		"another text":     {digest: "d2", another: true},
+		"another workflow": {ask: func(_ *again.Former, a *gate.Asked) { a.Workflow = "feature" }, another: true},
+		"a comment":        {ask: func(_ *again.Former, a *gate.Asked) { a.Trigger = gate.CommentTrigger(7) }, another: true},
 		"it went on elsewhere": {ask: func(f *again.Former, _ *gate.Asked) {
 			f.Elsewhere = func(context.Context) (bool, error) { return true, nil }
 		}, another: true},

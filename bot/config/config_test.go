@@ -205,13 +205,13 @@ func TestProtocolE1Problems(t *testing.T) {
 			"user.yaml:6: github.host: expected a host name without scheme, found \"https://x\"",
 			"user.yaml:7: agents.file: expected a file of the project by its relative path, without .., found \"../team.yml\"",
 		}},
-		{"transports and efforts of roles", "version: 2\nproviders:\n  gemini: {effort: {most: [-x]}}\n  own: {command: own, effort: {low: [-l]}}\nroles:\n  coder: {transport: screen}\n" +
-			"  planner: {effort: most}\n  designer: {provider: gemini, effort: high}\n  architect: {provider: own, effort: low}\n  reviewer: {provider: own, effort: high}\n" +
+		{"transports and efforts of roles", "version: 2\nproviders:\n  opencode: {effort: {most: [-x]}}\n  own: {command: own, effort: {low: [-l]}}\nroles:\n  coder: {transport: screen}\n" +
+			"  planner: {effort: most}\n  designer: {provider: opencode, effort: high}\n  architect: {provider: own, effort: low}\n  reviewer: {provider: own, effort: high}\n" +
 			"  reviewer_logic: {provider: codex, effort: medium}\n", "", "", []string{
-			"user.yaml:3: providers.gemini.effort.most: expected one of low, medium, high",
+			"user.yaml:3: providers.opencode.effort.most: expected one of low, medium, high",
 			"user.yaml:6: roles.coder.transport: expected auto, tui or headless, found \"screen\"",
 			"user.yaml:7: roles.planner.effort: expected low, medium or high, found \"most\"",
-			"user.yaml:8: roles.designer.effort: gemini has no effort high; providers.gemini.effort may name the arguments for it",
+			"user.yaml:8: roles.designer.effort: opencode has no effort high; providers.opencode.effort may name the arguments for it",
 			"user.yaml:10: roles.reviewer.effort: own has no effort high; providers.own.effort may name the arguments for it",
 		}},
 	}
@@ -407,7 +407,7 @@ func TestAFallbackIsStartedAsItself(t *testing.T) {
 
 // What is said of a role counts before what is said of all agents; whom others wait for has a terminal only if that is said.
 func TestTheTransportOfARole(t *testing.T) {
-	c, problems := layers(t, "version: 2\nagents: {transport: tui}\nroles:\n  coder: {transport: headless, provider: codex, fallback: [gemini]}\n"+
+	c, problems := layers(t, "version: 2\nagents: {transport: tui}\nroles:\n  coder: {transport: headless, provider: codex, fallback: [opencode]}\n"+
 		"  planner: {transport: auto}\n  web-researcher: {transport: headless}\n", "", "")
 	if len(problems) > 0 {
 		t.Fatalf("problems: %v", problems)
@@ -420,7 +420,7 @@ func TestTheTransportOfARole(t *testing.T) {
 			t.Errorf("%s: %v, want %v", role, got, want)
 		}
 	}
-	for provider, want := range map[string]bool{"codex": true, "gemini": true, "claude": true, "qwen": false} { // claude of the researcher
+	for provider, want := range map[string]bool{"codex": true, "opencode": true, "claude": true, "qwen": false} { // claude of the researcher
 		if c.RunsHeadless(provider) != want {
 			t.Errorf("%s runs headless: %t", provider, !want)
 		}

@@ -18,7 +18,7 @@ type Provider struct {
 	InteractiveArgs []string            `doc:"interactive_args"`
 	HeadlessArgs    []string            `doc:"headless_args"`
 	RoleArgs        map[string][]string `doc:"role_args"`
-	Effort          map[string][]string `doc:"effort"` // arguments per level
+	Effort          map[string][]string `doc:"effort"`      // arguments per level
 	PromptMode      string              `doc:"prompt_mode"` // arg, stdin, flag
 	PromptFlag      string              `doc:"prompt_flag"`
 	Trust           []agent.Dialog      `doc:"trust"`

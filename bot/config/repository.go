@@ -50,7 +50,7 @@ var rules = []rule{
 	{"providers", hostOnly, nil},
 	{"roles.*.args", hostOnly, nil},
 	{"roles.*.transport", hostOnly, nil}, // as agents.transport
-	{"roles.*.fallback", choose, nil}, // who is paid
+	{"roles.*.fallback", choose, nil},    // who is paid
 	{"checkpoint.remote", hostOnly, nil},
 	{"workspace", hostOnly, nil},
 	{"session", hostOnly, nil},

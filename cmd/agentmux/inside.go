@@ -11,7 +11,7 @@ import (
 
 // forPeople are the commands, besides those that steer, that an agent may not use: with them it
 // would decide about its own session or another one.
-var forPeople = []string{"msg ack", "msg retry", "resume", "clean", "attach", "monitor", "session run"}
+var forPeople = []string{"msg ack", "msg retry", "resume", "clean", "attach", "monitor", "session run", "agents start", "agents done", "agents cleanup"}
 
 // refuseAgents refuses a command of a person that an agent has started. An agent has commands of its
 // own, and those identify it.

@@ -22,7 +22,7 @@ func TestSecurity19AnAgentSteersNoSession(t *testing.T) {
 	script := `cd ` + r.clone + `
 export AGENTMUX_TEST_BINARY=1
 clean="env -i PATH=$PATH HOME=` + filepath.Join(r.dir, "home") + ` XDG_RUNTIME_DIR=` + filepath.Join(r.dir, "r") + ` AGENTMUX_TEST_BINARY=1"
-for words in "approve" "changes more" "answer q1 yes" "say stop" "stop" "pause" "retry" "resume" "clean --force" "monitor" "attach" "session run ." "msg ack x" "msg retry x" "msg send --to a --type update --headline h --body b"; do
+for words in "approve" "changes more" "answer q1 yes" "say stop" "stop" "pause" "retry" "resume" "clean --force" "monitor" "attach" "session run ." "agents start" "agents done auth" "agents cleanup --discard auth" "msg ack x" "msg retry x" "msg send --to a --type update --headline h --body b"; do
 	for how in "" "$clean" "setsid -w $clean"; do
 		case "$how$words" in "msg send"*) continue ;; esac # with its own variables it is a tool of the agent
 		$how ` + own + ` $words </dev/null >"` + r.dir + `/out" 2>&1
@@ -53,7 +53,7 @@ agents:
 		return err == nil
 	}, nil)
 	said := strings.Split(strings.TrimSpace(r.read(r.dir, "said")), "\n")
-	if len(said) != 15*3-1+1 {
+	if len(said) != 18*3-1+1 {
 		t.Errorf("%d answers", len(said))
 	}
 	for _, line := range said {

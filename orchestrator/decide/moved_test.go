@@ -210,3 +210,25 @@ func TestProtocolR7AgentsOfAFileContinueElsewhere(t *testing.T) {
 		t.Errorf("started %v, rules %v", started, m.s.Settings.Msg.Rows)
 	}
 }
+
+// An agent that waits for an answer is not started elsewhere before it has it.
+func TestProtocolR7AnAgentThatAskedWaitsElsewhere(t *testing.T) {
+	m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.Reachable = true })
+	m.planned("serial", 1)
+	m.tool("ask_human", "coder/1", map[string]any{"id": "q1", "question": "Which one?"}, nil)
+	m.exit("coder/1", 0)
+	if a := m.s.Agents["coder/1"]; a.Waiting == "" {
+		t.Fatalf("it does not wait: %+v", a)
+	}
+	before := m.count(orchestrator.EvAgentStarted)
+	m.move(func(string) bool { return true })
+	if n := m.count(orchestrator.EvAgentStarted); n != before {
+		t.Errorf("%d agents were started", n-before)
+	}
+	m.command("answer", map[string]any{"id": "q1", "text": "this one"})
+	if n := m.count(orchestrator.EvAgentStarted); n != before+1 {
+		t.Errorf("%d agents were started by the answer", n-before)
+	}
+	m.coded(1)
+	m.phase("reviewing")
+}

@@ -78,7 +78,7 @@ var questionID = regexp.MustCompile(`^[qm][0-9]{1,9}$`)
 func (r *reducer) applyAsk(c duty.Call) {
 	id := c.Payload.ID
 	if !questionID.MatchString(id) || r.questions.find(id) != nil {
-		id = duty.NextQuestion(r.s, 0)
+		id = duty.NextQuestion(r.s)
 	}
 	r.questions.ask(orchestrator.Question{ID: id, Role: c.Role, Task: c.Task, Text: c.Payload.Question, Options: c.Payload.Options})
 	if !r.questions.reachable(c.Task) {

@@ -26,12 +26,12 @@ func AskJudgement(s *orchestrator.State, role, task string, unread int) Judgemen
 	return accepted()
 }
 
-// NextQuestion returns the id of the next question; unread counts those before it that the
+// NextQuestion returns the id of the next question; unread are the ids of those before it that the
 // state does not know yet.
-func NextQuestion(s *orchestrator.State, unread int) string {
-	for n := len(s.Questions) + unread + 1; ; n++ {
+func NextQuestion(s *orchestrator.State, unread ...string) string {
+	for n := len(s.Questions) + len(unread) + 1; ; n++ {
 		id := "q" + strconv.Itoa(n)
-		if !slices.ContainsFunc(s.Questions, func(q orchestrator.Question) bool { return q.ID == id }) {
+		if !slices.Contains(unread, id) && !slices.ContainsFunc(s.Questions, func(q orchestrator.Question) bool { return q.ID == id }) {
 			return id
 		}
 	}

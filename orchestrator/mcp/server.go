@@ -68,15 +68,19 @@ func handler(who tools.Caller, name string) sdk.ToolHandler {
 		params := tools.Params{}
 		if len(req.Params.Arguments) > 0 {
 			if err := json.Unmarshal(req.Params.Arguments, &params); err != nil {
-				return failed("the arguments are not a JSON object: " + err.Error()), nil
+				return told(tools.Misread(who, "the arguments are not a JSON object: "+err.Error())), nil
 			}
 		}
-		answer := tools.Call(ctx, who, name, params)
-		return &sdk.CallToolResult{
-			Content:           []sdk.Content{&sdk.TextContent{Text: answer.Text}},
-			StructuredContent: structured{Text: answer.Text, Answer: answer},
-			IsError:           !answer.OK,
-		}, nil
+		return told(tools.Call(ctx, who, name, params)), nil
+	}
+}
+
+// told is the answer of a tool as the protocol carries it.
+func told(answer tools.Answer) *sdk.CallToolResult {
+	return &sdk.CallToolResult{
+		Content:           []sdk.Content{&sdk.TextContent{Text: answer.Text}},
+		StructuredContent: structured{Text: answer.Text, Answer: answer},
+		IsError:           !answer.OK,
 	}
 }
 
@@ -86,8 +90,4 @@ func handler(who tools.Caller, name string) sdk.ToolHandler {
 type structured struct {
 	Text string `json:"text"`
 	tools.Answer
-}
-
-func failed(text string) *sdk.CallToolResult {
-	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, IsError: true}
 }

@@ -89,3 +89,15 @@ func TestToolsThatAreNotOfferedAreRefused(t *testing.T) {
 		})
 	}
 }
+
+// Arguments that are no object are answered as any refusal is.
+func TestArgumentsThatAreNoObject(t *testing.T) {
+	res, err := connect(t).CallTool(t.Context(), &sdk.CallToolParams{Name: "report_status", Arguments: []string{"reading"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	structured, ok := res.StructuredContent.(map[string]any)
+	if !ok || structured["ok"] != false || structured["messages"] == nil || !res.IsError {
+		t.Errorf("error %t, structured %+v", res.IsError, res.StructuredContent)
+	}
+}

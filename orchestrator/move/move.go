@@ -41,7 +41,10 @@ func Here(s *orchestrator.State, m *orchestrator.Move, view func(workspace strin
 		}
 	}
 	for key, a := range s.Agents {
-		a.Launch, a.CLISession, a.Waiting, a.Limited, a.Until, a.Home = "", "", "", false, orchestrator.Time{}, ""
+		a.Launch, a.CLISession, a.Limited, a.Until, a.Home = "", "", false, orchestrator.Time{}, ""
+		if !asks(s, key) { // else the answer starts it
+			a.Waiting = ""
+		}
 		s.Agents[key] = a
 	}
 	for name, p := range s.Team { // handed in, and not committed
@@ -62,6 +65,11 @@ func Here(s *orchestrator.State, m *orchestrator.Move, view func(workspace strin
 		}
 	}
 	return lost
+}
+
+// asks reports whether a question of an agent is open.
+func asks(s *orchestrator.State, key orchestrator.AgentKey) bool {
+	return slices.ContainsFunc(s.Questions, func(q orchestrator.Question) bool { return q.Open() && orchestrator.KeyOf(q.Role, q.Task) == key })
 }
 
 // void are the effects that are about processes, panes and places of the other machine, and those that were decided

@@ -31,20 +31,20 @@ const (
 // upgrade of its state. The git side (Base, Integrated) and the branch are left to the
 // caller.
 func (s *Session) Classic(st *orchestrator.State) (*orchestrator.ClassicDir, error) {
-	c := &orchestrator.ClassicDir{SessionID: s.Name()}
-	if err := s.classicSchedule(c); err != nil {
-		return nil, err
-	}
-	lines, _, err := s.Lines(ToolEvents, orchestrator.Cursor{}, 0)
-	if err != nil {
-		return nil, err
-	}
-	for _, l := range lines {
-		if l.Tool != "" && l.Cursor.Offset <= st.ToolCursor.Offset {
-			c.Applied = append(c.Applied, l.Tool)
+	c, at, lines := &orchestrator.ClassicDir{SessionID: s.Name()}, orchestrator.Cursor{}, []orchestrator.Line(nil)
+	err := s.classicSchedule(c)
+	for more := true; more && err == nil; {
+		lines, more, err = s.Lines(ToolEvents, at, 0)
+		for _, l := range lines {
+			if at = l.Cursor; l.Tool != "" && l.Cursor.Offset <= st.ToolCursor.Offset {
+				c.Applied = append(c.Applied, l.Tool)
+			}
 		}
 	}
-	if err := s.classicDone(c, st.ReviewIteration > 0); err != nil {
+	if err == nil {
+		err = s.classicDone(c, st.ReviewIteration > 0)
+	}
+	if err != nil {
 		return nil, err
 	}
 	c.PMDone, c.ExecutionAny = s.exists(classicPMDone), s.exists(classicExecution)

@@ -1,9 +1,11 @@
 package session_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/agentmux/agentmux/orchestrator"
@@ -83,5 +85,31 @@ func TestProtocolS1AClassicSessionWithoutItsNames(t *testing.T) {
 	st, err := s.ReadState()
 	if err != nil || st.FeatureDir != dir || st.SessionName != "agentmux-my-feature" {
 		t.Errorf("%+v, %v", st, err)
+	}
+}
+
+// S1: what was applied counts however long the file is.
+func TestProtocolS1AClassicSessionWithManyLines(t *testing.T) {
+	dir := t.TempDir()
+	line := `{"tool": "report_status", "timestamp": "2024-01-15T10:15:30+00:00", "payload": {"message": "` + strings.Repeat("x", 3000) + `"}}` + "\n"
+	text := strings.Repeat(line, 4000) + `{"tool": "submit_architecture", "timestamp": "2024-01-15T10:15:30+00:00", "payload": {}}` + "\n"
+	write(t, dir+"/state.json", `{"phase": "failed", "last_event": "run_failed", "updated_at": "2024-01-15T10:30:00+00:00", "feature_dir": "/home/user/x"}`)
+	write(t, dir+"/tool_events.jsonl", text)
+	write(t, dir+"/tool_event_state.json", fmt.Sprintf(`{"applied_offset": %d}`, len(text)))
+	s, err := session.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Lock(0); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	st, err := s.Recover(noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Classic(st)
+	if err != nil || len(c.Applied) != 4001 || c.Applied[4000] != "submit_architecture" {
+		t.Errorf("%d lines were applied, %v", len(c.Applied), err)
 	}
 }

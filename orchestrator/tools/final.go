@@ -45,12 +45,13 @@ func (c *call) mine(l session.Written) bool { return l.Role == c.who.Role && l.T
 // number gives the question the next id after those that the session knows and those in
 // lines that it has not read.
 func number(c *call, tail session.Tail, unread []session.Written) (*Answer, error) {
-	asked, mine := 0, 0
+	asked, mine := []string{}, 0
 	for _, l := range unread {
 		if l.Tool != c.tool.Name {
 			continue
 		}
-		asked++
+		p, _ := l.Decode()
+		asked = append(asked, p.ID)
 		if c.mine(l) {
 			mine++
 		}
@@ -60,7 +61,7 @@ func number(c *call, tail session.Tail, unread []session.Written) (*Answer, erro
 		a.Phase = tail.State.Phase
 		return &a, nil
 	}
-	c.payload.ID = duty.NextQuestion(tail.State, asked)
+	c.payload.ID = duty.NextQuestion(tail.State, asked...)
 	return nil, nil
 }
 

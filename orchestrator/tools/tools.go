@@ -55,6 +55,9 @@ func (c Caller) now() time.Time {
 	return c.Now()
 }
 
+// Misread answers a call that could not be read.
+func Misread(who Caller, why string) Answer { return withMessages(who, usage("%s", why)) }
+
 // Call carries out one tool call. The answer says what happened; a refusal is also an
 // answer.
 func Call(ctx context.Context, who Caller, name string, params Params) Answer {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/tools"
 )
@@ -228,6 +229,14 @@ func TestQuestionsGetNumbersAndEndAtThree(t *testing.T) {
 	}
 	if !slices.Equal(ids, []string{"q1", "q2", "q3"}) {
 		t.Errorf("questions are %v", ids)
+	}
+	for _, c := range []struct {
+		unread []string
+		want   string
+	}{{nil, "q4"}, {[]string{"q5"}, "q6"}, {[]string{"q5", "q6"}, "q7"}, {[]string{"q1", "q2", "q7"}, "q8"}} {
+		if got := duty.NextQuestion(r.st, c.unread...); got != c.want {
+			t.Errorf("after %v: %s, want %s", c.unread, got, c.want)
+		}
 	}
 	r.refused(r.call(r.agent("coder", "1"), "ask_human", map[string]any{"question": "x"}), "not at work")
 	r = implementing(t)
