@@ -294,7 +294,7 @@ func (r *observer) lookAtScreen(ctx context.Context, out *orchestrator.AgentRepo
 	if p.Hooks != "" {
 		silent = quietTime
 	}
-	starting := len(p.Trust) > 0 && (status.State == "" || status.State == signal.Starting)
+	starting := r.starts(out.Launch, p, status)
 	shows := len(p.Ready) > 0 && launch.Transport == agent.TUI
 	quiet := shows && out.Silence.D() >= silent
 	switch {
