@@ -103,6 +103,40 @@ func TestARefusedLoginParksTheSession(t *testing.T) {
 	}
 }
 
+// A program that shows a refusal on its screen, and tells nothing by its hooks, was stopped by its service: it is neither
+// reminded nor lost, and a person hears what gives it a login.
+func TestARefusalOnTheScreenIsNamed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ shows, reason string }{
+		"a refusal":           {"  ⎿ API Error: 401 no", orchestrator.ReasonLogin},
+		"what the work is on": {"I map API Error: 401 to a login.", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, "agents: {transport: tui}\n")
+			r.asClaude()
+			r.host.Now = func() time.Time { return time.Now().Add(27 * time.Second) } // most of the wait is over
+			sc := simple()
+			sc.Broken, sc.Print = map[string]bool{"planner": true}, map[string]string{"planner": c.shows}
+			r.script(sc)
+			dir := r.prepare(quick)
+			s := r.run(host.RunSpec{Dir: dir})
+			if c.reason == "" {
+				mustEnd(t, s, orchestrator.OutcomeDone, "")
+				return
+			}
+			mustEnd(t, s, orchestrator.OutcomeNeedsHuman, c.reason)
+			text, err := os.ReadFile(filepath.Join(dir, session.EventsFile))
+			if err != nil || !strings.Contains(string(text), `"next":"agentmux providers login claude, then resume"`) || !strings.Contains(string(text), `API Error: 401 no\n`) {
+				t.Errorf("records %s, %v", text, err)
+			}
+			if len(s.Messages) > 0 || s.Agents["planner"].Attempt != 1 {
+				t.Errorf("agent %+v, messages: %+v", s.Agents["planner"], s.Messages)
+			}
+		})
+	}
+}
+
 // The last words of a program that failed are kept, without the empty lines of a dead pane.
 func TestTheLastWordsOfAFailedAgentAreKept(t *testing.T) {
 	t.Parallel()
