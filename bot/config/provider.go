@@ -19,6 +19,7 @@ type Provider struct {
 	HeadlessArgs    []string            `doc:"headless_args"`
 	RoleArgs        map[string][]string `doc:"role_args"`
 	Effort          map[string][]string `doc:"effort"`      // arguments per level
+	ToolName        string              `doc:"tool_name"`   // with {tool} in it
 	PromptMode      string              `doc:"prompt_mode"` // arg, stdin, flag
 	PromptFlag      string              `doc:"prompt_flag"`
 	Trust           []agent.Dialog      `doc:"trust"`
@@ -112,7 +113,7 @@ func (c *Config) Overrides() map[string]agent.Override {
 			Command: p.Command, ModelFlag: p.ModelFlag, DefaultModel: p.DefaultModel, ModelArgs: p.ModelArgs,
 			InteractiveArgs: p.InteractiveArgs, HeadlessArgs: p.HeadlessArgs, RoleArgs: p.RoleArgs,
 			PromptMode: p.PromptMode, PromptFlag: p.PromptFlag, Trust: p.Trust, MCP: p.MCP, Hooks: p.Hooks, Env: p.Env,
-			Effort: p.Effort,
+			Effort: p.Effort, ToolName: p.ToolName,
 		}
 	}
 	return overrides

@@ -189,8 +189,14 @@ func (r *briefing) toolLine(a orchestrator.Args, s *orchestrator.State) string {
 	for i, word := range command {
 		command[i] = shellWord(word)
 	}
-	return fmt.Sprintf("Tool `%s` of the MCP server `agentmux`, parameters: %s. Without that server, as a command:\n\n```sh\n%s\n```",
-		tool.Name, params, strings.Join(command, " "))
+	name, others := fmt.Sprintf("`%s` of the MCP server `agentmux`", tool.Name), ""
+	p := r.providers[r.choose(a).Provider]
+	if shown := p.Shown(tool.Name); shown != tool.Name {
+		name = fmt.Sprintf("`%s` (%s)", shown, name)
+		others = fmt.Sprintf(" The other tools of the server are named alike, as `%s`.", p.Shown(toolset.ReportStatus))
+	}
+	return fmt.Sprintf("Tool %s, parameters: %s.%s Without that server, as a command:\n\n```sh\n%s\n```",
+		name, params, others, strings.Join(command, " "))
 }
 
 // handIn returns the tool that ends a launch's work, and the values of its parameters.

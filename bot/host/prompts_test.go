@@ -76,6 +76,25 @@ func TestProtocolX1ProjectsWriteTheirOwnPrompts(t *testing.T) {
 	}
 }
 
+// A prompt names the tools as the program of its agent shows them.
+func TestPromptsNameTheToolsAsTheirProgramsDo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "providers: {script: {tool_name: \"own.{tool}\"}}\n")
+	r.asClaude()
+	r.script(simple())
+	dir := r.prepare(quick)
+	mustEnd(t, r.run(host.RunSpec{Dir: dir}), orchestrator.OutcomeDone, "")
+	for file, want := range map[string]string{
+		"04_planning/planner_prompt.md":       "Tool `mcp__agentmux__submit_plan` (`submit_plan` of the MCP server `agentmux`), parameters: none. The other tools of the server are named alike, as `mcp__agentmux__report_status`.",
+		"06_implementation/coder_prompt_1.md": "Tool `own.submit_done` (`submit_done` of the MCP server `agentmux`), parameters: ",
+	} {
+		text, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s lacks %q: %v\n%s", file, want, err, text)
+		}
+	}
+}
+
 // A prompt that cannot be made fails the run with the reason, and no agent is started.
 func TestProtocolX2APromptThatCannotBeMadeFailsTheRun(t *testing.T) {
 	t.Parallel()

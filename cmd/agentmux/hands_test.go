@@ -138,6 +138,25 @@ func knownHands() map[string]hands {
 	}
 }
 
+// What a prompt calls a tool is what its model may call: the name that the real program was seen to take.
+func TestPromptsNameToolsAsTheProgramsTakeThem(t *testing.T) {
+	t.Parallel()
+	known, problems := agent.Load(nil)
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for name, h := range knownHands() {
+		call := h.submit("submit_plan", nil)
+		want := call.Tool
+		if call.Space != "" {
+			want = call.Space + "__" + call.Tool
+		}
+		if got := known[name].Shown("submit_plan"); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
 // codexHands do everything by commands: codex has no other tools for files but its patches.
 func codexHands() hands {
 	shell := func(command string) modeltest.Call { return call("exec_command", "cmd", command) }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"maps"
@@ -68,7 +69,8 @@ type Provider struct {
 
 	MCP      string   `doc:"mcp"` // which form of package settings writes the tool server's configuration
 	MCPArgs  []string `doc:"mcp_args"`
-	Hooks    string   `doc:"hooks"` // which form of package settings writes the hooks
+	ToolName string   `doc:"tool_name"` // how it shows the {tool} of our server; "" as it is
+	Hooks    string   `doc:"hooks"`     // which form of package settings writes the hooks
 	HookArgs []string `doc:"hook_args"`
 	StopHook bool     `doc:"stop_hook"` // the hook at the end of a turn can answer with the next instruction
 	Stream   string   `doc:"stream"`    // format of headless output, for display and usage
@@ -109,6 +111,7 @@ type Override struct {
 	HeadlessArgs    []string
 	RoleArgs        map[string][]string
 	Effort          map[string][]string
+	ToolName        string
 	PromptMode      string
 	PromptFlag      string
 	Trust           []Dialog
@@ -180,6 +183,7 @@ func (p Provider) override(o Override) Provider {
 	}
 	text(&p.Command, o.Command)
 	text(&p.DefaultModel, o.DefaultModel)
+	text(&p.ToolName, o.ToolName)
 	for to, from := range map[*string]*string{&p.ModelFlag: o.ModelFlag, &p.MCP: o.MCP, &p.Hooks: o.Hooks} {
 		if from != nil {
 			*to = *from
@@ -210,6 +214,11 @@ var (
 	keyForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]+$`) }) // what package tmux presses
 )
 
+// Shown returns the name by which the program shows a tool of our server.
+func (p Provider) Shown(tool string) string {
+	return strings.Replace(cmp.Or(p.ToolName, "{tool}"), "{tool}", tool, 1)
+}
+
 // problems returns what is wrong with a provider as configuration changed it.
 func (p Provider) problems() document.Problems {
 	var found document.Problems
@@ -231,6 +240,9 @@ func (p Provider) problems() document.Problems {
 	}
 	if kinds := append(settings.HookForms(), ""); !slices.Contains(kinds, p.Hooks) {
 		say("hooks", "%q is not one of %s", p.Hooks, strings.Join(settings.HookForms(), ", "))
+	}
+	if p.ToolName != "" && (strings.Count(p.ToolName, "{tool}") != 1 || strings.ContainsAny(p.ToolName, "`\n")) {
+		say("tool_name", "%q: want {tool} once, in a name without backquotes", document.Excerpt(p.ToolName))
 	}
 	for i, name := range p.Env {
 		if !EnvPassable(name) {

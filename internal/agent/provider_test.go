@@ -181,7 +181,7 @@ func TestOverridesReplaceListsAndMergeMaps(t *testing.T) {
 	none := ""
 	ps, problems := agent.Load(map[string]agent.Override{
 		"claude": {Command: "/opt/claude", ModelFlag: &none, RoleArgs: map[string][]string{"coder": {"--x"}}, Env: []string{"MY_KEY"}},
-		"own":    {Command: "own-agent", InteractiveArgs: []string{"--go"}, PromptMode: "stdin"},
+		"own":    {Command: "own-agent", ToolName: "own.{tool}", InteractiveArgs: []string{"--go"}, PromptMode: "stdin"},
 	})
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
@@ -192,6 +192,9 @@ func TestOverridesReplaceListsAndMergeMaps(t *testing.T) {
 	}
 	if builtIn.Command != "claude" || builtIn.RoleArgs["coder"] != nil {
 		t.Error("an override changed the built-in provider")
+	}
+	if got := ps["own"].Shown("x") + claude.Shown("x") + ps["script"].Shown("x"); got != "own.xmcp__agentmux__xx" {
+		t.Errorf("tools are shown as %s", got)
 	}
 	s := newSpec(t, "script")
 	writeFile(t, filepath.Join(filepath.Dir(s.Workdir), "bin", "own-agent"), "", 0o700)
@@ -205,16 +208,16 @@ func TestOverridesReplaceListsAndMergeMaps(t *testing.T) {
 func TestOverrideProblemsAreReportedTogether(t *testing.T) {
 	wrong := "nonsense"
 	_, problems := agent.Load(map[string]agent.Override{
-		"own": {PromptMode: "flag", MCP: &wrong, Hooks: &wrong, Env: []string{"OK", "GITHUB_TOKEN", "A B"}, Trust: []agent.Dialog{
+		"own": {PromptMode: "flag", ToolName: "tool", MCP: &wrong, Hooks: &wrong, Env: []string{"OK", "GITHUB_TOKEN", "A B"}, Trust: []agent.Dialog{
 			{Text: "x"}, {Text: " ", Key: "y"}, {Text: "x", Key: "Down Enter"}, {Text: "x", Key: "C-m"},
 		}},
 	})
-	for _, path := range []string{"command", "prompt_flag", "mcp", "hooks", "env[1]", "env[2]", "trust[0]", "trust[1]", "trust[2].key"} {
+	for _, path := range []string{"command", "prompt_flag", "tool_name", "mcp", "hooks", "env[1]", "env[2]", "trust[0]", "trust[1]", "trust[2].key"} {
 		if !problems.Has("providers.own." + path) {
 			t.Errorf("no problem at %s in %v", path, problems.Lines())
 		}
 	}
-	if len(problems) != 9 {
+	if len(problems) != 10 {
 		t.Errorf("problems: %v", problems.Lines())
 	}
 }
