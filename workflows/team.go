@@ -1,6 +1,10 @@
 package workflows
 
-import "github.com/agentmux/agentmux/workflows/agents"
+import (
+	"slices"
+
+	"github.com/agentmux/agentmux/workflows/agents"
+)
 
 // TeamPhase is the only phase of a run of an agents file.
 const TeamPhase = "implementing"
@@ -29,13 +33,17 @@ func OfTeam(team *agents.Team) *Definition {
 // Roles lists the roles that a workflow may start, some of them more than once.
 func (d *Definition) Roles() []string {
 	var roles []string
+	nominates := slices.ContainsFunc(d.Phases, func(p Phase) bool { return p.Nominates })
 	for _, p := range d.Phases {
 		if p.Role != "" {
 			roles = append(roles, p.Role)
 		}
 		roles = append(roles, p.DefaultRoles...)
+		if nominates {
+			roles = append(roles, p.Roles...)
+		}
 		if p.Research {
-			roles = append(roles, RoleCodeResearcher)
+			roles = append(roles, RoleCodeResearcher, RoleWebResearcher)
 		}
 	}
 	return roles

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/crew/keys"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/agent/process"
 	"github.com/agentmux/agentmux/internal/agent/signal"
@@ -98,6 +99,9 @@ func (r *Crew) typeLine(ctx context.Context, t typing, pane tmux.Pane, status si
 		Pause: p.Pause,
 		Ready: func() error {
 			if err := stillThere(r.launchDir(launch), launch, pane.PID); err != nil {
+				return err
+			}
+			if err := keys.Free(ctx, r.panes.server, r.Now()); err != nil {
 				return err
 			}
 			return t.begin()

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agentmux/agentmux/bot/crew/keys"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/tmux"
@@ -62,7 +63,10 @@ func (r *observer) answerDialog(ctx context.Context, launch orchestrator.Launch,
 		if !strings.Contains(screen, d.Text) || !r.dialogs.open(asked, screen) {
 			continue
 		}
-		outcome, err := r.panes.server.SendKey(ctx, pane.ID, d.Key)
+		outcome, err := tmux.Outcome{}, keys.Free(ctx, r.panes.server, r.Now())
+		if err == nil {
+			outcome, err = r.panes.server.SendKey(ctx, pane.ID, d.Key)
+		}
 		if err != nil || outcome.Delivery == tmux.Refused {
 			r.Log.Info("a known dialog could not be answered", "session", r.sess.Name(), "launch", launch, "why", outcome.Why, "err", err)
 			return true

@@ -218,8 +218,11 @@ func (r services) configured(a orchestrator.Args) config.Choice {
 // promptLine returns the first line of an agent.
 func promptLine(file string) string { return "Read and follow the instructions in " + file }
 
+// transport returns how an agent runs. One that should end by itself has a terminal all the same if its program may act only
+// with a person's word, and a person is there.
 func (r *sandbox) transport(a orchestrator.Args, p agent.Provider, s *orchestrator.State) agent.Transport {
-	t := agent.Transport(r.cfg.Transport(a.Role, a.Headless))
+	asks := s.Interactive && p.SkipsPermissions && !r.MayActFreely()
+	t := agent.Transport(r.cfg.Transport(a.Role, a.Headless && !asks))
 	if t == agent.TUI || t != agent.Headless && (s.Interactive || p.StopHook) {
 		return agent.TUI
 	}

@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"crypto/rand"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/command"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -300,6 +302,75 @@ func TestAnUndeliveredMessageIsAnOrphan(t *testing.T) {
 	}
 	if text, err := os.ReadFile(files[0]); err != nil || !strings.Contains(string(text), "Look at the tests, too.") {
 		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// asGemini has gemini be the scripted agent of a role with a task.
+func (r *rig) asGemini() {
+	r.t.Helper()
+	bin := filepath.Join(r.root, "bin")
+	if err := os.Mkdir(bin, 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	script := `#!/bin/sh
+for word; do case $word in Read*) line=$word ;; esac; done
+file=${line##* in }; below=${file#*/.sessions/}
+role=${AGENTMUX_LAUNCH#*.}; task=${role#*.}
+exec ` + r.host.Self + ` play --session "${file%%/.sessions/*}/.sessions/${below%%/*}" --role "${role%%.*}" --task "${task%%.*}" --launch "$AGENTMUX_LAUNCH" --prompt "$line"
+`
+	if err := os.WriteFile(filepath.Join(bin, "gemini"), []byte(script), 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	r.config.Sandbox.Path = bin + ":" + os.Getenv("PATH")
+	key := rand.Text()
+	r.host.Environ = func(name string) (string, bool) {
+		if name == "GEMINI_API_KEY" {
+			return key, true
+		}
+		return os.LookupEnv(name)
+	}
+}
+
+// A program that may act only with a person's word has a terminal in a session with a person, also where others wait for it.
+func TestProtocolP13AProgramThatAsksHasATerminal(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		launch  string
+		prepare func(*rig, *host.PrepareSpec)
+	}{
+		"a researcher": {"1.code-researcher.greetings.1", func(r *rig, spec *host.PrepareSpec) {
+			r.config.Roles = map[string]config.Role{"code-researcher": {Provider: "gemini"}}
+			quick(spec)
+		}},
+		"an agent with dependants": {"1.build.words.1", func(_ *rig, spec *host.PrepareSpec) {
+			spec.Request, spec.Name = "", "greet"
+			spec.Agents = []byte(strings.Replace(twoAgents, "    task: Write the words.\n", "    task: Write the words.\n    provider: gemini\n", 1))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, "")
+			r.asGemini()
+			sc := simple()
+			sc.Topic = map[string]string{"planner": "greetings"}
+			sc.Files["words"] = []string{"words.txt=hello"}
+			r.script(sc)
+			r.config.Sandbox.UnsafeFlags = nil
+			r.config.Defaults.Completion.SkipFinalApproval = true
+			dir := r.prepare(func(spec *host.PrepareSpec) {
+				c.prepare(r, spec)
+				spec.Interactive = true
+			})
+			stop := r.background(host.RunSpec{Dir: dir})
+			r.eventually("it hands in", func() bool { return r.count(dir, orchestrator.EvSubmission) == 1 })
+			if _, err := stop(errors.New("enough")); err == nil {
+				t.Error("the run was not stopped")
+			}
+			l, err := agent.ReadLaunch(filepath.Join(dir, session.LaunchesDir, c.launch))
+			if err != nil || l.Provider != "gemini" || l.Transport != agent.TUI || l.Unattended {
+				t.Errorf("launch %+v, %v", l, err)
+			}
+		})
 	}
 }
 

@@ -103,6 +103,24 @@ func TestASandboxThatIsNotThereIsRefused(t *testing.T) {
 	}
 }
 
+// A program is looked at before the start also if it comes late and not in every run: a reviewer that may be nominated, a researcher.
+func TestPreflightLooksAtEveryRoleThatMayStart(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		workflow, role string
+		starts         bool
+	}{
+		{"feature", "reviewer_expert", true}, {"feature", "web-researcher", true}, {"feature", "code-researcher", true},
+		{"quick", "web-researcher", true}, {"quick", "reviewer_expert", false}, // its reviewers are those that it names
+	} {
+		r := newRig(t, "providers: {missing: {command: /no/such/program}}\nroles: {"+c.role+": {provider: missing}}\n")
+		def, _, _ := workflows.Load(c.workflow, nil)
+		if err := r.host.Preflight(r.config, def, false); (err != nil) != c.starts || c.starts && !strings.Contains(err.Error(), "missing: its program") {
+			t.Errorf("%s, %s: %v", c.workflow, c.role, err)
+		}
+	}
+}
+
 func TestAProgramThatActsFreelyNeedsAWord(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "providers: {gemini: {command: /bin/true}}\nroles: {coder: {provider: gemini}}\n")

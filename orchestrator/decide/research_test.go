@@ -39,6 +39,26 @@ func TestProtocolP13ResearchIsLostAndAskedAgain(t *testing.T) {
 	m.phase("reviewing")
 }
 
+// A researcher that cannot be started ends its topic only, and the agent that waits for it goes on.
+func TestProtocolP13AResearcherThatCannotStartEndsItsTopic(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	m.hold = func(e orchestrator.Effect) bool {
+		return e.Type == orchestrator.EffStartAgent && e.Args.Role == "code-researcher"
+	}
+	m.tool("research_dispatch_code", "planner", map[string]any{"topic": "auth", "questions": []string{"where?"}}, nil)
+	m.exit("planner", 0)
+	m.failing(orchestrator.EffStartAgent, orchestrator.FailNever)
+	if m.s.ResearchTasks["auth"] != orchestrator.ResearchFailed || m.s.Ended() || m.count(orchestrator.EvResearchFailed) != 1 {
+		t.Fatalf("topic %v, outcome %q", m.s.ResearchTasks, m.s.Outcome)
+	}
+	if a := m.s.Agents["planner"]; a.Launch == "" || a.Attempt != 2 || a.Retries != 0 {
+		t.Errorf("the planner: %+v", a)
+	}
+	if a := m.s.Agents["code-researcher/auth"]; a.Launch != "" || m.s.Workspaces["view/code-researcher/auth"].Path != "" {
+		t.Errorf("left of the researcher: %+v, %v", a, m.s.Workspaces)
+	}
+}
+
 // A topic is asked for again while the place of its first researcher is being removed.
 func TestProtocolP13ResearchAskedAgainWaitsForItsPlace(t *testing.T) {
 	m := newSim(t, "quick", nil)

@@ -145,9 +145,13 @@ func (r *reducer) gaveUp(e orchestrator.Effect, cause string) {
 		orchestrator.EffOrphan:
 		return // recorded; nothing depends on it that a person cannot see
 	case orchestrator.EffStartAgent:
-		if r.s.Agents[orchestrator.KeyOf(e.Args.Role, e.Args.Task)].Launch == e.Args.Launch {
+		switch key := orchestrator.KeyOf(e.Args.Role, e.Args.Task); {
+		case r.s.Agents[key].Launch != e.Args.Launch: // it has done its work already
+		case duty.Researches(key.Role()):
+			r.research.failed(key, cause)
+		default:
 			r.outcome.fail(e.Type + ": " + cause)
-		} // else it has done its work already
+		}
 	case orchestrator.EffDeliver:
 		r.mail.Undeliverable(e.Args.Seq, cause)
 	case orchestrator.EffAdopt:
