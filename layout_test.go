@@ -97,7 +97,7 @@ var table = []row{
 		" orchestrator/session orchestrator/session/register orchestrator/watch orchestrator workflows workflows/prompt internal/agent internal/agent/process internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/redact bot/roster workflows/agents workflows/message" +
 		" internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
 	{2, "bot/crew/keys", "tmux"}, // between the panes and those that type there
-	{8, "bot/crew", "bot/crew/keys bot/assignment bot/transcript bot/project bot/place bot/config tmux orchestrator/decide/substitute orchestrator/duty orchestrator/engine orchestrator/post orchestrator/session orchestrator/story orchestrator/toolset orchestrator" +
+	{8, "bot/crew", "bot/crew/keys bot/assignment bot/chore bot/transcript bot/project bot/place bot/config tmux orchestrator/decide/substitute orchestrator/duty orchestrator/engine orchestrator/post orchestrator/session orchestrator/story orchestrator/toolset orchestrator" +
 		" workflows workflows/agents workflows/artifact workflows/prompt internal/agent internal/agent/cooldown internal/agent/process internal/agent/signal internal/command internal/crash internal/redact internal/usage"}, // no git: what it needs of the work it declares
 	{8, "bot/work", "bot/checkpoint bot/guarded bot/lineage bot/material bot/project bot/spares bot/place bot/config ghsync ghsync/pulltext ghsync/transport ghsync/markdown orchestrator/decide orchestrator/duty orchestrator/engine orchestrator/session orchestrator/session/register" +
 		" orchestrator workflows workflows/agents workflows/artifact internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/outgate internal/crash internal/redact"}, // no panes, no programs of agents
@@ -118,6 +118,7 @@ var table = []row{
 	{5, "bot/claim", "internal/gitrepo internal/gitrepo/remote internal/durable internal/crash"}, // who holds an issue, told by git refs or by locks: no session, pane or API, so that daemon, command and job claim alike
 	{6, "bot/bundle", "bot/claim"},                                                // several claims as one: whose issues they are it is told
 	{6, "bot/place", "orchestrator/session orchestrator internal/shield"},         // the agents and the work of a session go by the same names
+	{7, "bot/chore", "bot/transcript internal/agent/process internal/command internal/redact orchestrator/engine orchestrator/session"}, // apart from the crew: no agent, no pane
 	{6, "bot/transcript", "orchestrator/session internal/shield internal/redact"}, // apart from the crew: the process behind a pane runs one half of it
 	{7, "ghsync/mirror", "ghsync/mirror/comment orchestrator/duty ghsync ghsync/transport ghsync/markdown orchestrator/session orchestrator/story orchestrator internal/durable internal/redact"},
 	{6, "ghsync/mirror/comment", "ghsync/markdown orchestrator/story orchestrator"}, // pure: what the mirror says, apart from how it gets there

@@ -35,6 +35,17 @@ func (r *sandbox) Level() string {
 	return LevelNone
 }
 
+// Describe returns the level, and in a few words what it means.
+func (r *sandbox) Describe() (level, words string) {
+	switch level = r.Level(); level {
+	case LevelNone:
+		return level, "none (agents run as you)"
+	case levelRunner:
+		return level, "runner (agents run as you, on a machine that ends with the job)"
+	}
+	return level, level
+}
+
 // MayActFreely reports whether programs may act without asking for permission.
 func (r *sandbox) MayActFreely() bool {
 	if r.Level() == levelRunner {

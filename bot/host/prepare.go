@@ -259,6 +259,12 @@ func (h *Host) Preflight(c *config.Config, def *workflows.Definition, interactiv
 	return nil
 }
 
+// Sandbox returns the level of the sandbox for a configuration and the variables of a host, and in a few words
+// what it means.
+func Sandbox(c *config.Config, environ func(string) (string, bool)) (level, words string) {
+	return crew.NewSandbox(crew.Options{Environ: environ}, c).Describe()
+}
+
 // Unsandboxed reports whether agents get what the person has: the level of the sandbox is none.
 func (h *Host) Unsandboxed(c *config.Config) bool {
 	return crew.NewSandbox(h.crewOptions(), c).Level() == crew.LevelNone

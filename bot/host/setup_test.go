@@ -19,7 +19,14 @@ func TestTheSetupCommandRunsOnceInEachWorkspace(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	log := filepath.Join(r.root, "setup.log")
-	r.config.Sandbox.Setup = []string{"sh", "-c", "pwd >> " + log + "; env | grep -c AGENTMUX >> " + log + "; true"}
+	r.config.Sandbox.Setup = []string{"sh", "-c", "pwd >> " + log + "; env | grep -c -e AGENTMUX -e RUNNER >> " + log + "; true"}
+	environ := r.host.Environ
+	r.host.Environ = func(name string) (string, bool) {
+		if name == "RUNNER_TRACKING_ID" {
+			return "github_1", true
+		}
+		return environ(name)
+	}
 	r.script(simple())
 	dir := r.prepare(quick)
 	mustEnd(t, r.run(host.RunSpec{Dir: dir}), orchestrator.OutcomeDone, "")
@@ -30,8 +37,8 @@ func TestTheSetupCommandRunsOnceInEachWorkspace(t *testing.T) {
 	lines := strings.Fields(string(text))
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(lines); i += 2 {
-		if seen[lines[i]] || lines[i+1] != "0" {
-			t.Errorf("%s: again, or with variables of ours: %s", lines[i], lines[i+1])
+		if seen[lines[i]] || lines[i+1] != "3" {
+			t.Errorf("%s: again, or with other variables of ours than launch, mark and runner: %s", lines[i], lines[i+1])
 		}
 		seen[lines[i]] = true
 	}
