@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/account"
+	"github.com/agentmux/agentmux/bot/inbox"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
@@ -77,6 +78,7 @@ func TestGitHub(t *testing.T) {
 	t.Run("60 a person opens it", func(t *testing.T) { pullByAPerson(t, false) })
 	t.Run("60 a person opens and merges it", func(t *testing.T) { pullByAPerson(t, true) })
 	t.Run("60 a person closed the pull request", pullClosed)
+	t.Run("60 a person merged the pull request", pullMerged)
 	t.Run("61 nothing changed", nothingChanged)
 	t.Run("63 another base", otherBase)
 	t.Run("59 commits of people on the branch", peopleOnTheBranch)
@@ -185,6 +187,20 @@ func pullByAPerson(t *testing.T, merged bool) {
 	}
 }
 
+// takesNoChanges asks for changes of a session whose pull request is not open: nothing begins.
+func (r *rig) takesNoChanges(says string) {
+	r.t.Helper()
+	e := r.session()
+	for _, args := range [][]string{{"resume", e.Name, "--headless", "--changes", "say three"}, {"changes", "say three", e.Name}} {
+		if res := r.expect(2, args...); !strings.Contains(res.err, says) {
+			r.t.Errorf("%v does not say %q:\n%s", args, says, res.err)
+		}
+	}
+	if now := r.session(); now.State.Seq != e.State.Seq || len(inbox.Unread(e.Dir, now.State)) != 0 {
+		r.t.Errorf("record %d, before %d; unread %v", now.State.Seq, e.State.Seq, inbox.Unread(e.Dir, now.State))
+	}
+}
+
 func pullClosed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
@@ -192,14 +208,24 @@ func pullClosed(t *testing.T) {
 	r.quick(0)
 	number := r.session().State.Completion.PRNumber
 	repo.CloseIssue(number, rigOwner)
+	r.takesNoChanges("is closed: reopen it")
+	repo.ReopenIssue(number, rigOwner)
 	r.write(r.dir+"/playbook.yaml", strings.ReplaceAll(quickPlaybook, `"two\n"`, `"three\n"`))
-	r.parked(r.expect(3, "resume", r.session().Name, "--headless", "--changes", "say three"), orchestrator.ReasonPRRefused, "a person closed pull request")
-	if len(repo.Pulls()) != 1 || repo.Issue(number).State != "closed" {
+	r.expect(0, "resume", r.session().Name, "--headless", "--changes", "say three")
+	r.done(r.session())
+	if len(repo.Pulls()) != 1 {
 		t.Errorf("pulls: %+v", repo.Pulls())
 	}
-	repo.ReopenIssue(number, rigOwner)
-	r.expect(0, "resume", "--headless")
-	r.done(r.session())
+	r.github.Check(t)
+}
+
+func pullMerged(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	repo := r.github.Repo(rigRepo)
+	r.quick(0)
+	repo.Merge(r.session().State.Completion.PRNumber, rigOwner)
+	r.takesNoChanges("was merged; agentmux issue 1 --new")
 	r.github.Check(t)
 }
 

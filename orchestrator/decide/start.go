@@ -81,9 +81,10 @@ func (r *reducer) resume() {
 	}
 }
 
-// pullOpen reports whether a finished session has a pull request that changes can go to.
+// pullOpen reports whether a finished session has a pull request that changes can go to. Whether it is open still is asked
+// before such a start is made.
 func (r *reducer) pullOpen() bool {
-	return r.s.Phase == orchestrator.PhaseDone && (r.s.Completion.PRNumber > 0 || r.in.Start.PROpen)
+	return r.s.Phase == orchestrator.PhaseDone && r.s.Completion.PRNumber > 0
 }
 
 // resumeRun clears what interrupted the session and issues again what the phase
