@@ -210,6 +210,7 @@ type AgentReport struct {
 	Until       Time         `json:"until,omitzero"`      // of a limit: when the provider may take more, if that is known
 	Answered    bool         `json:"answered,omitempty"`  // the provider has answered it since it began
 	Fallbacks   []string     `json:"fallbacks,omitempty"` // of a fault: the providers that could take over now, in order
+	Repair      string       `json:"repair,omitempty"`    // of a refused login: what a person does about it
 }
 
 // Classes of failed tries.

@@ -97,10 +97,13 @@ func (r services) substitutes(role, provider string, interactive bool) (could []
 	return could
 }
 
-// offer says of a report of a fault which providers could take over.
+// offer says of a report of a fault which providers could take over, and what mends a login.
 func (r services) offer(out *orchestrator.AgentReport) {
 	if launch, err := agent.ReadLaunch(r.launchDir(out.Launch)); err == nil && (out.RateLimited || out.Fault != "") {
 		out.Fallbacks = r.substitutes(out.Key.Role(), launch.Provider, !launch.Unattended)
+		if p, known := r.providers[launch.Provider]; known && out.Fault == orchestrator.ServiceLogin {
+			out.Repair = p.Repair()
+		}
 	}
 }
 

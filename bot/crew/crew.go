@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/crew/keys"
 	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/bot/transcript"
@@ -73,7 +74,7 @@ type Crew struct {
 	recorders *transcript.Recorders // while a run lasts
 	seals     seals
 	signals   *signals
-	dialogs   dialogs
+	dialogs   keys.Dialogs
 	onExit    func(pid int) bool
 	noted     sync.Map                   // launch -> when it was refused, as other hosts were told
 	state     func() *orchestrator.State // as it was committed last

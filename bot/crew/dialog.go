@@ -3,77 +3,49 @@ package crew
 import (
 	"context"
 	"strings"
-	"sync"
 
 	"github.com/agentmux/agentmux/bot/crew/keys"
 	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/tmux"
 )
 
-// maxPresses is how often the key of a dialog is pressed while the screen shows no effect.
-const maxPresses = 3
-
-// dialogs remembers which known dialogs were answered, by launch and text. An answered dialog
-// is not answered a second time: its text may stay on the screen or be part of what an agent
-// prints, and the key would go to something else.
-type dialogs struct {
-	mu      sync.Mutex
-	answers map[dialog]answer
+// starts reports whether a program may still open with a dialog. One without hooks has started when it shows its prompt.
+func (r *observer) starts(launch orchestrator.Launch, p agent.Provider, status signal.Status) bool {
+	return len(p.Trust) > 0 && (status.State == "" || status.State == signal.Starting) && !r.dialogs.Started(r.launchDir(launch))
 }
 
-type dialog struct {
-	launch orchestrator.Launch
-	text   string
-}
-
-type answer struct {
-	screen  string // when the key was last pressed
-	presses int
-}
-
-// open reports whether to press the key of a dialog on the screen: once, and a few more times
-// while the screen does not change, because a program that is still starting may lose the key.
-func (d *dialogs) open(asked dialog, screen string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	a, answered := d.answers[asked]
-	if answered && a.screen != screen {
-		a.presses = maxPresses
-		d.answers[asked] = a
-	}
-	return a.presses < maxPresses
-}
-
-// pressed remembers that the key was pressed.
-func (d *dialogs) pressed(asked dialog, screen string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.answers == nil {
-		d.answers = map[dialog]answer{}
-	}
-	d.answers[asked] = answer{screen: screen, presses: d.answers[asked].presses + 1}
-}
-
-// answerDialog presses the key of a known dialog, and reports whether it tried to.
+// answerDialog presses the key of a known dialog, and reports whether it tried to. A prompt on the screen without
+// one ends the start of a program without hooks.
 func (r *observer) answerDialog(ctx context.Context, launch orchestrator.Launch, p agent.Provider, pane tmux.Pane, screen string) bool {
-	screen = strings.TrimRight(screen, " \n")
+	dir := r.launchDir(launch)
+	text := strings.TrimRight(screen, " \n")
 	for _, d := range p.Trust {
-		asked := dialog{launch, d.Text}
-		if !strings.Contains(screen, d.Text) || !r.dialogs.open(asked, screen) {
+		if !strings.Contains(text, d.Text) || !r.dialogs.Open(dir, d.Text, text) {
 			continue
 		}
 		outcome, err := tmux.Outcome{}, keys.Free(ctx, r.panes.server, r.Now())
 		if err == nil {
-			outcome, err = r.panes.server.SendKey(ctx, pane.ID, d.Key)
+			noted := r.dialogs.Press(dir, d.Text, text, func() bool {
+				outcome, err = r.panes.server.SendKey(ctx, pane.ID, d.Key)
+				return err == nil && outcome.Delivery != tmux.Refused
+			})
+			if err == nil {
+				err = noted
+			}
 		}
 		if err != nil || outcome.Delivery == tmux.Refused {
 			r.Log.Info("a known dialog could not be answered", "session", r.sess.Name(), "launch", launch, "why", outcome.Why, "err", err)
 			return true
 		}
-		r.dialogs.pressed(asked, screen)
 		r.Log.Info("answered a known dialog", "session", r.sess.Name(), "launch", launch)
 		return true
+	}
+	if p.Hooks == "" && p.Screen(screen) == signal.Idle {
+		if err := r.dialogs.Start(dir); err != nil {
+			r.Log.Warn("the start of a program is not noted", "session", r.sess.Name(), "launch", launch, "err", err)
+		}
 	}
 	return false
 }

@@ -191,8 +191,11 @@ func (r *observer) report(ctx context.Context, key orchestrator.AgentKey, launch
 	case found && pane.Dead:
 		return r.reportDead(ctx, out, pane)
 	case found:
-		r.reportLive(ctx, out, pane, status)
-		services{r.Crew}.note(out, status, cooldown.Refusal{At: status.Since}, status.Failure)
+		at, words := status.Since, status.Failure
+		if shown := r.reportLive(ctx, out, pane, status); shown != "" {
+			at, words = pane.Activity, shown
+		}
+		services{r.Crew}.note(out, status, cooldown.Refusal{At: at}, words)
 		r.wakeLimited(out, status)
 		services{r.Crew}.offer(out)
 		return out
@@ -254,7 +257,8 @@ func (p *panes) reportMissing(out *orchestrator.AgentReport) *orchestrator.Agent
 	return out
 }
 
-func (r *observer) reportLive(ctx context.Context, out *orchestrator.AgentReport, pane tmux.Pane, status signal.Status) {
+// reportLive describes a program that runs, and returns the words on its screen that name a fault.
+func (r *observer) reportLive(ctx context.Context, out *orchestrator.AgentReport, pane tmux.Pane, status signal.Status) string {
 	now := r.Now()
 	out.Condition = orchestrator.AgentLive
 	out.RateLimited = status.State == signal.RateLimited
@@ -279,22 +283,23 @@ func (r *observer) reportLive(ctx context.Context, out *orchestrator.AgentReport
 			r.within(dialogTime - open)
 		}
 	case "", signal.Starting, signal.Ready, signal.Working:
-		r.lookAtScreen(ctx, out, pane, status)
+		return r.lookAtScreen(ctx, out, pane, status)
 	}
+	return ""
 }
 
-// lookAtScreen reads the screen of programs that report nothing by hooks, or stopped to.
-func (r *observer) lookAtScreen(ctx context.Context, out *orchestrator.AgentReport, pane tmux.Pane, status signal.Status) {
+// lookAtScreen reads the screen of programs that report nothing by hooks, or stopped to, and returns the words of a fault.
+func (r *observer) lookAtScreen(ctx context.Context, out *orchestrator.AgentReport, pane tmux.Pane, status signal.Status) (words string) {
 	launch, err := agent.ReadLaunch(r.launchDir(out.Launch))
 	if err != nil {
-		return
+		return ""
 	}
 	p := r.providers[launch.Provider]
 	silent := idleTime
 	if p.Hooks != "" {
 		silent = quietTime
 	}
-	starting := len(p.Trust) > 0 && (status.State == "" || status.State == signal.Starting)
+	starting := r.starts(out.Launch, p, status)
 	shows := len(p.Ready) > 0 && launch.Transport == agent.TUI
 	quiet := shows && out.Silence.D() >= silent
 	switch {
@@ -304,22 +309,27 @@ func (r *observer) lookAtScreen(ctx context.Context, out *orchestrator.AgentRepo
 		r.within(silent - out.Silence.D())
 	}
 	if !quiet && !starting {
-		return
+		return ""
 	}
 	text, err := r.panes.server.Capture(ctx, pane.ID, 0)
 	if err != nil {
-		return // the next report tells more
+		return "" // the next report tells more
 	}
 	if starting && r.answerDialog(ctx, out.Launch, p, pane, text) {
 		r.within(lookPause)
-		return
+		return ""
 	}
 	switch {
 	case quiet && p.Screen(text) == signal.Idle:
 		out.TurnEnded = "screen " + hashOf([]byte(text))[:12]
+		var fault agent.Fault
+		if fault, words = p.OnScreen(text); fault != "" {
+			out.Fault, out.Tail = orchestrator.ServiceFault(fault), r.Redactor.Redact(strings.Join(lastLines(text), "\n"))
+		}
 	case quiet && p.Hooks == "":
 		r.within(idleTime) // only its screen tells
 	}
+	return words
 }
 
 // tail returns the end of what a pane shows, for a person who searches for the cause.

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 )
@@ -37,8 +38,9 @@ func (r *Crew) TellSettings(ctx context.Context, s *orchestrator.State) error {
 
 // replaceSettings removes the agents' settings from a workspace before a launch, and writes
 // those of the session's base commit there if agents may load them.
-func (r *Crew) replaceSettings(ctx context.Context, s *orchestrator.State, workspace string, launch orchestrator.Launch) error {
-	moved, err := project.ClearSettings(workspace, string(launch))
+func (r *Crew) replaceSettings(ctx context.Context, s *orchestrator.State, spec agent.LaunchSpec) error {
+	workspace, launch := spec.Workdir, spec.Launch
+	moved, err := project.ClearSettings(workspace, launch, spec.Provider.MCP)
 	if err != nil {
 		return err
 	}
@@ -52,7 +54,7 @@ func (r *Crew) replaceSettings(ctx context.Context, s *orchestrator.State, works
 	if err != nil || !found.Loaded {
 		return err
 	}
-	err = r.project.LoadSettings(ctx, found, workspace, string(launch))
+	err = r.project.LoadSettings(ctx, found, workspace, launch)
 	if errors.As(err, new(*project.LargeError)) {
 		return engine.Never(err)
 	}

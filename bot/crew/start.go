@@ -51,7 +51,7 @@ func (r *Crew) StartAgent(ctx context.Context, e orchestrator.Effect, s *orchest
 	if err != nil {
 		return orchestrator.Result{}, err
 	}
-	if err := r.replaceSettings(ctx, s, spec.Workdir, a.Launch); err != nil {
+	if err := r.replaceSettings(ctx, s, spec); err != nil {
 		return orchestrator.Result{}, err
 	}
 	if err := place.MakeRuntimeDir(r.RuntimeDir); err != nil {

@@ -103,6 +103,40 @@ func TestARefusedLoginParksTheSession(t *testing.T) {
 	}
 }
 
+// A program that shows a refusal on its screen, and tells nothing by its hooks, was stopped by its service: it is neither
+// reminded nor lost, and a person hears what gives it a login.
+func TestARefusalOnTheScreenIsNamed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ shows, reason string }{
+		"a refusal":           {"  ⎿ API Error: 401 no", orchestrator.ReasonLogin},
+		"what the work is on": {"I map API Error: 401 to a login.", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, "agents: {transport: tui}\n")
+			r.asClaude()
+			r.host.Now = func() time.Time { return time.Now().Add(27 * time.Second) } // most of the wait is over
+			sc := simple()
+			sc.Broken, sc.Print = map[string]bool{"planner": true}, map[string]string{"planner": c.shows}
+			r.script(sc)
+			dir := r.prepare(quick)
+			s := r.run(host.RunSpec{Dir: dir})
+			if c.reason == "" {
+				mustEnd(t, s, orchestrator.OutcomeDone, "")
+				return
+			}
+			mustEnd(t, s, orchestrator.OutcomeNeedsHuman, c.reason)
+			text, err := os.ReadFile(filepath.Join(dir, session.EventsFile))
+			if err != nil || !strings.Contains(string(text), `"next":"agentmux providers login claude, then resume"`) || !strings.Contains(string(text), `API Error: 401 no\n`) {
+				t.Errorf("records %s, %v", text, err)
+			}
+			if len(s.Messages) > 0 || s.Agents["planner"].Attempt != 1 {
+				t.Errorf("agent %+v, messages: %+v", s.Agents["planner"], s.Messages)
+			}
+		})
+	}
+}
+
 // The last words of a program that failed are kept, without the empty lines of a dead pane.
 func TestTheLastWordsOfAFailedAgentAreKept(t *testing.T) {
 	t.Parallel()
@@ -158,6 +192,61 @@ func TestAKnownDialogIsAnsweredOnce(t *testing.T) {
 				t.Errorf("agent %+v", a)
 			}
 		})
+	}
+}
+
+// A host that takes over does not press what the one before it pressed: the dialog's text may still be on the screen.
+func TestADialogIsNotAnsweredAgainByTheNextHost(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "agents: {transport: tui}\nproviders: {script: {trust: [{text: Do you trust, key: Enter}]}}\n")
+	sc := simple()
+	sc.Dialog = map[string]int{"planner": 1}
+	r.script(sc)
+	dir := r.prepare(quick)
+	stop := r.background(host.RunSpec{Dir: dir})
+	r.eventually("the dialog is answered", func() bool {
+		panes, err := r.server(dir).Panes(t.Context())
+		for _, p := range panes {
+			if p.Options["@agentmux_launch"] == "1.planner.1" {
+				text, _ := r.server(dir).Capture(t.Context(), p.ID, 0)
+				return err == nil && strings.Contains(text, "\ntrusted")
+			}
+		}
+		return false
+	})
+	if _, err := stop(errors.New("enough")); err == nil {
+		t.Fatal("the run was not stopped")
+	}
+	s := r.run(host.RunSpec{Dir: dir})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if a := s.Agents["planner"]; a.Retries != 0 || a.Attempt != 1 {
+		t.Errorf("agent %+v", a)
+	}
+}
+
+// A program without hooks has started when it shows its prompt: what it prints later is not a dialog of its start.
+func TestAPromptOnTheScreenEndsTheStart(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "agents: {transport: tui}\nproviders: {cursor: {trust: [{text: Do you trust, key: Enter}]}}\nroles: {planner: {provider: cursor}}\n")
+	r.asProgram("cursor-agent", "CURSOR_API_KEY", "/ commands")
+	sc := simple()
+	sc.Hold, sc.Print = map[string]bool{"planner": true}, map[string]string{"planner": "Do you trust this directory?"}
+	r.script(sc)
+	dir := r.prepare(quick)
+	stop := r.background(host.RunSpec{Dir: dir})
+	noted := filepath.Join(dir, session.LaunchesDir, "1.planner.1", "pressed")
+	r.eventually("the start is over", func() bool {
+		text, err := os.ReadFile(noted)
+		return err == nil && strings.Contains(string(text), `"started":true`)
+	})
+	r.word()
+	s, err := stop(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if text, err := os.ReadFile(noted); err != nil || string(text) != `{"dialogs":null,"started":true}`+"\n" {
+		t.Errorf("noted %s, %v", text, err)
 	}
 }
 
@@ -305,8 +394,8 @@ func TestAnUndeliveredMessageIsAnOrphan(t *testing.T) {
 	}
 }
 
-// asGemini has gemini be the scripted agent of a role with a task.
-func (r *rig) asGemini() {
+// asProgram has a program be the scripted agent of a role, or of a role with a task; it shows a text first.
+func (r *rig) asProgram(name, credential, shows string) {
 	r.t.Helper()
 	bin := filepath.Join(r.root, "bin")
 	if err := os.Mkdir(bin, 0o700); err != nil {
@@ -316,15 +405,17 @@ func (r *rig) asGemini() {
 for word; do case $word in Read*) line=$word ;; esac; done
 file=${line##* in }; below=${file#*/.sessions/}
 role=${AGENTMUX_LAUNCH#*.}; task=${role#*.}
-exec ` + r.host.Self + ` play --session "${file%%/.sessions/*}/.sessions/${below%%/*}" --role "${role%%.*}" --task "${task%%.*}" --launch "$AGENTMUX_LAUNCH" --prompt "$line"
+case $task in *.*) task=${task%%.*} ;; *) task= ;; esac
+echo "` + shows + `"
+exec ` + r.host.Self + ` play --session "${file%%/.sessions/*}/.sessions/${below%%/*}" --role "${role%%.*}" --task "$task" --launch "$AGENTMUX_LAUNCH" --prompt "$line"
 `
-	if err := os.WriteFile(filepath.Join(bin, "gemini"), []byte(script), 0o700); err != nil {
+	if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o700); err != nil {
 		r.t.Fatal(err)
 	}
 	r.config.Sandbox.Path = bin + ":" + os.Getenv("PATH")
 	key := rand.Text()
 	r.host.Environ = func(name string) (string, bool) {
-		if name == "GEMINI_API_KEY" {
+		if name == credential {
 			return key, true
 		}
 		return os.LookupEnv(name)
@@ -350,7 +441,7 @@ func TestProtocolP13AProgramThatAsksHasATerminal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, "")
-			r.asGemini()
+			r.asProgram("gemini", "GEMINI_API_KEY", "")
 			sc := simple()
 			sc.Topic = map[string]string{"planner": "greetings"}
 			sc.Files["words"] = []string{"words.txt=hello"}

@@ -17,9 +17,9 @@ func AsideDir(workspace string) string { return workspace + ".aside" }
 
 // ClearSettings moves agents' settings out of a workspace before a launch, whether they are the
 // repository's or an agent wrote them: no launch runs what they name. A snapshot takes them
-// from the base.
-func ClearSettings(workspace, launch string) (moved []string, err error) {
-	for _, path := range settings.ProjectPaths() {
+// from the base. form is that of the launch's program, for the variables that it would read.
+func ClearSettings(workspace, launch, form string) (moved []string, err error) {
+	for _, path := range append(settings.ProjectPaths(), settings.Variables(form)...) {
 		path, there, err := settingsAt(workspace, path)
 		if err != nil {
 			return moved, fmt.Errorf("look for agent settings: %w", err)
@@ -89,7 +89,7 @@ func ClearedSettings(workspace string) []string {
 		return nil
 	}
 	var cleared []string
-	for _, path := range settings.ProjectPaths() {
+	for _, path := range append(settings.ProjectPaths(), settings.VariablesFile) {
 		for _, prefix := range prefixes(path) {
 			if !there(filepath.Join(workspace, prefix)) && wasCleared(workspace, prefix, launches) {
 				cleared = append(cleared, prefix)
@@ -103,7 +103,7 @@ func ClearedSettings(workspace string) []string {
 func wasCleared(workspace, path string, launches []os.DirEntry) bool {
 	for _, launch := range launches {
 		info, err := os.Lstat(filepath.Join(AsideDir(workspace), launch.Name(), path))
-		if err == nil && (!info.IsDir() || isSetting(path)) {
+		if err == nil && (!info.IsDir() || isSetting(path) || path == settings.VariablesFile) {
 			return true
 		}
 	}

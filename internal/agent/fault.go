@@ -102,3 +102,54 @@ func isRefusal(before string) bool {
 		return strings.Contains(strings.ToLower(events[len(events)-1][1]), kind)
 	})
 }
+
+// screenLines is how many of the last lines of a screen may name a fault: a program shows its input below it.
+const screenLines = 16
+
+// noticeForm begins a line in which a program shows an error of its own.
+var noticeForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^\pL\pN"]*[■✕✗✘✖×⨯]`) })
+
+// OnScreen is LastWords for the screen of a program that waits for input. The work of its agent may be about any fault: only
+// what is below the last line that it was told counts, in a line that begins with the name or with the mark of an error.
+func (p Provider) OnScreen(screen string) (fault Fault, around string) {
+	lines := strings.Split(strings.TrimRight(screen, " \n"), "\n")
+	lines = lines[max(0, len(lines)-screenLines):]
+	for i := len(lines) - 1; i >= 0; i-- {
+		if strings.Contains(lines[i], "Read and follow the instructions in ") || strings.Contains(lines[i], " and act on it.") {
+			break // above is what it answered before
+		}
+		if noticeForm().MatchString(lines[i]) {
+			fault, around = p.LastWords(paragraph(lines[i:]), false)
+		} else {
+			fault, around = p.LastWords(lines[i], true)
+		}
+		if fault != "" {
+			break
+		}
+	}
+	return fault, around
+}
+
+// paragraph returns the lines before the first empty one as one: a terminal breaks them where its width ends.
+func paragraph(lines []string) string {
+	n := slices.IndexFunc(lines, func(line string) bool { return strings.TrimSpace(line) == "" })
+	if n < 0 {
+		n = len(lines)
+	}
+	words := make([]string, 0, n)
+	for _, line := range lines[:n] {
+		words = append(words, strings.TrimSpace(line))
+	}
+	return strings.Join(words, " ")
+}
+
+// Repair says what gives the program a login.
+func (p Provider) Repair() string {
+	switch {
+	case len(p.LoginArgs) > 0:
+		return "agentmux providers login " + p.Name
+	case len(p.Credentials) > 0:
+		return "set " + strings.Join(p.Credentials, " or ")
+	}
+	return "log " + p.Name + " in"
+}

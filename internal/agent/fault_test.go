@@ -64,3 +64,41 @@ func TestAnAnswerAboutAFaultIsNone(t *testing.T) {
 		})
 	}
 }
+
+// On the screen of a program that waits for input a fault counts where the program itself shows one, in its last turn.
+func TestAFaultOnTheScreen(t *testing.T) {
+	const box = "\n\n╭────╮\n│ >  │\n╰────╯\n  ? for shortcuts\n"
+	for name, c := range map[string]struct {
+		provider, screen string
+		want             agent.Fault
+	}{
+		"claude":                 {"claude", "> Read and follow the instructions in /x\n  ⎿ API Error: 429 slow" + box, agent.FaultLimit},
+		"codex":                  {"codex", "■ unexpected status 401 Unauthorized: bad key" + box, agent.FaultLogin},
+		"codex, broken":          {"codex", "■ exceeded retry limit, last status:\n429 Too Many Requests" + box, agent.FaultLimit},
+		"gemini":                 {"gemini", "✕ [API Error: got status: 503 Service Unavailable]" + box, agent.FaultOutage},
+		"qwen":                   {"qwen", "✕ [API Error: 401 no]" + box, agent.FaultLogin},
+		"copilot":                {"copilot", "● Failed to get response from the AI model; retried 5 times" + box, agent.FaultOutage},
+		"work on it":             {"codex", "• I retry on 429 Too Many Requests and 401 Unauthorized." + box, ""},
+		"another error":          {"codex", "■ the file is not there\n\n• 429 is retried" + box, ""},
+		"of the turn before":     {"claude", "  ⎿ API Error: 429 slow\n> Read and follow the instructions in /x\n● Done." + box, ""},
+		"before what was typed":  {"claude", "  ⎿ API Error: 429 slow\n> New update from system: read @/x and act on it.\n● Done." + box, ""},
+		"long before":            {"claude", "  ⎿ API Error: 429 slow" + strings.Repeat("\nwork", 20) + box, ""},
+		"a program without them": {"cursor", "✕ [API Error: 401 no]" + box, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, around := providers(t)[c.provider].OnScreen(c.screen); got != c.want || (around == "") != (got == "") {
+				t.Errorf("%q, %q; want %q", got, around, c.want)
+			}
+		})
+	}
+}
+
+func TestWhatGivesAProgramALogin(t *testing.T) {
+	for name, want := range map[string]string{
+		"claude": "agentmux providers login claude", "gemini": "set GEMINI_API_KEY or GOOGLE_API_KEY", "script": "log script in",
+	} {
+		if got := providers(t)[name].Repair(); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

@@ -252,3 +252,23 @@ func TestAttendedAFaultOfTheServiceIsAQuestionToThePerson(t *testing.T) {
 		t.Errorf("questions %+v", m.s.Questions)
 	}
 }
+
+// An agent of an agents file whose turn its provider ended in its terminal waits, as any other.
+func TestProtocolP21AnAgentOfATeamIsWaitedForInItsTerminal(t *testing.T) {
+	m := newTeam(t, diamond, nil)
+	key := m.member("base")
+	m.report(key, orchestrator.AgentReport{Condition: orchestrator.AgentLive, TurnEnded: "screen 1", Fault: orchestrator.ServiceLimit})
+	if a := m.s.Agents[key]; !a.Limited || a.Launch != "" || m.s.Team["base"].Marker != "" || len(m.s.Messages) > 0 {
+		t.Errorf("agent %+v, messages %+v", a, m.s.Messages)
+	}
+}
+
+// A park for a login says what a person does about it.
+func TestARefusedLoginNamesWhatMendsIt(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	code := 1
+	m.report("planner", orchestrator.AgentReport{Condition: orchestrator.AgentDead, ExitCode: &code, Fault: orchestrator.ServiceLogin, Repair: "set X"})
+	if next := m.last(orchestrator.EvNeedsHuman).Data.(orchestrator.NeedsHumanRecord).Next; next != "set X, then resume" {
+		t.Errorf("next %q", next)
+	}
+}

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
@@ -53,6 +54,9 @@ func (r *reducer) turnEnded(rep *orchestrator.AgentReport) {
 		return
 	}
 	if !r.crew.waits(rep) && r.team.atWork() && !r.mail.HasMail(rep.Key) {
+		if rep.Fault != "" && !r.s.Interactive && r.stoppedByService(rep) {
+			return
+		}
 		r.team.lost(rep.Key, team.TurnEnds, "its turn ended without a submission")
 		return
 	}
@@ -206,7 +210,7 @@ func (r *reducer) stoppedByService(rep *orchestrator.AgentReport) bool {
 		}
 		r.crew.stop(key)
 		r.event(orchestrator.AgentFailedRecord{Role: role, Task: task, Attempts: r.s.Agents[key].Attempt, Tail: rep.Tail})
-		r.outcome.park(orchestrator.ReasonLogin, "the "+string(key)+" did not submit ("+ending.Words(rep.Fault)+")", "give its provider a login that counts, see agentmux doctor, then resume")
+		r.outcome.park(orchestrator.ReasonLogin, "the "+string(key)+" did not submit ("+ending.Words(rep.Fault)+")", cmp.Or(rep.Repair, "give its provider a login that counts, see agentmux doctor")+", then resume")
 		return true
 	case orchestrator.ServiceLimit, orchestrator.ServiceOutage:
 		r.crew.stop(key)

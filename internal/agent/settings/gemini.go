@@ -21,6 +21,7 @@ func geminiMCP(s Launch) addition {
 	}
 	settings["security"] = security
 	settings["general"] = object{"enableAutoUpdate": false, "enableAutoUpdateNotification": false}
+	settings["advanced"] = object{"ignoreLocalEnv": true} // see Variables
 	settings["privacy"] = object{"usageStatisticsEnabled": false}
 	if s.Unattended {
 		settings["tools"] = object{"exclude": []string{s.AskTool}}

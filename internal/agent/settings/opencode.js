@@ -61,7 +61,8 @@ export const Agentmux = async ({ client }) => {
         case "session.error": {
           const error = event.properties.error ?? {}
           failed = true
-          await tell("StopFailure", { session_id: main, error: error.name ?? "error", error_details: error.data?.message ?? "" })
+          const code = error.data?.statusCode ? `"statusCode":${error.data.statusCode} ` : "" // as its stream shows it
+          await tell("StopFailure", { session_id: main, error: error.name ?? "error", error_details: code + (error.data?.message ?? "") })
           break
         }
         case "permission.asked":

@@ -14,3 +14,15 @@ func ProjectPaths() []string {
 		".copilot", ".github/hooks", ".github/copilot", ".vscode/mcp.json",
 	}
 }
+
+// VariablesFile is where some programs read variables that are not in their environment: where the key of its model goes, say.
+const VariablesFile = ".env"
+
+// Variables returns the files of a project, beside ProjectPaths, from which a program of a form reads variables that it cannot
+// be kept from. gemini has a switch for that.
+func Variables(form string) []string {
+	if form == "qwen" {
+		return []string{VariablesFile}
+	}
+	return nil
+}

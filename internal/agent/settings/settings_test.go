@@ -68,6 +68,24 @@ func TestUnknownFormAddsNothing(t *testing.T) {
 	}
 }
 
+// Of the programs that read variables from a project, gemini is told not to, and qwen cannot be.
+func TestSecurity28VariablesOfTheProject(t *testing.T) {
+	l := newLaunch(t)
+	write(t, l, "gemini")
+	var got struct {
+		Advanced struct {
+			IgnoreLocalEnv bool `json:"ignoreLocalEnv"`
+		} `json:"advanced"`
+	}
+	decode(t, filepath.Join(l.Home, ".gemini", "settings.json"), &got)
+	if !got.Advanced.IgnoreLocalEnv || len(settings.Variables("gemini")) > 0 {
+		t.Errorf("gemini: %+v", got)
+	}
+	if files := settings.Variables("qwen"); len(files) != 1 || files[0] != ".env" {
+		t.Errorf("qwen: %q", files)
+	}
+}
+
 func TestSettingsDoNotFollowALinkInTheHome(t *testing.T) {
 	l := newLaunch(t)
 	away := t.TempDir()

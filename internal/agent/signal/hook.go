@@ -104,6 +104,8 @@ type hookInput struct {
 	LastMessage  string          `json:"last_assistant_message"`
 	Error        json.RawMessage `json:"error"`
 	ErrorDetails string          `json:"error_details"`
+	ErrorContext string          `json:"error_context"` // copilot: model_call, tool_execution, …
+	Recoverable  bool            `json:"recoverable"`   // copilot: it tries again
 }
 
 // readHook parses an event. One it does not know gets KindOther.
@@ -121,7 +123,11 @@ func readHook(event string, data []byte) Signal {
 		s.Text = in.Message
 		s.Kind = notification(in.Notification, in.Message)
 	case KindTurnFailed:
-		what := strings.Trim(string(in.Error), `"`)
+		if in.ErrorContext == "tool_execution" || in.Recoverable {
+			s.Kind = KindOther // the turn continues
+			break
+		}
+		what := errorText(in.Error)
 		s.Text = strings.TrimSpace(what + " " + in.ErrorDetails)
 		if strings.Contains(what, "rate_limit") || strings.Contains(what, "overloaded") {
 			s.Kind = KindRateLimit
@@ -132,6 +138,17 @@ func readHook(event string, data []byte) Signal {
 		}
 	}
 	return s
+}
+
+// errorText returns what an error says: copilot's has a message in it.
+func errorText(data json.RawMessage) string {
+	var in struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(data, &in) == nil && in.Message != "" {
+		return in.Message
+	}
+	return strings.Trim(string(data), `"`)
 }
 
 // kindOf maps the name of an event to its kind. Programs that share a name share its meaning.
@@ -151,7 +168,7 @@ func kindOf(event string) Kind {
 		return KindIdle
 	case "Stop", "AfterAgent":
 		return KindTurnEnd
-	case "StopFailure":
+	case "StopFailure", "ErrorOccurred":
 		return KindTurnFailed
 	case "SessionEnd":
 		return KindEnd
