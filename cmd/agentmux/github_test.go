@@ -83,6 +83,28 @@ func TestGitHub(t *testing.T) {
 	t.Run("59 commits of people that conflict", peopleInConflict)
 }
 
+// The first pull request of a repository names the workflows that give secrets to its branch, also when it
+// is renewed; the next one does not.
+func TestGitHub9TheFirstPullRequestNamesWorkflowsWithSecrets(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook, files: map[string]string{
+		"a.txt": "one\n", ".github/workflows/lint.yml": "on: push\njobs: {}\n", ".github/workflows/nightly.yml": "on: schedule\njobs: {a: {env: {K: '${{ secrets.OTHER }}'}}}\n",
+		".github/workflows/ci.yml": "on: [push, pull_request]\njobs: {a: {env: {K: '${{ secrets.DEPLOY }}', T: '${{ secrets.GITHUB_TOKEN }}'}}}\n",
+	}})
+	const says = "with secrets: .github/workflows/ci.yml (push, pull_request). agentmux doctor says"
+	repo := r.github.Repo(rigRepo)
+	r.quick(0)
+	first := r.session()
+	repo.AddIssue(fakehub.IssueSpec{Title: "Once more", Body: "Both files should say two.\n", Author: rigOwner, Labels: []string{"agentmux"}})
+	r.expect(0, append([]string{"issue", "3"}, quickRun...)...)
+	r.write(r.dir+"/playbook.yaml", strings.ReplaceAll(quickPlaybook, `"two\n"`, `"three\n"`))
+	r.expect(0, "resume", first.Name, "--headless", "--changes", "say three")
+	pulls := repo.Pulls()
+	if len(pulls) != 2 || !strings.Contains(pulls[0].Body, says) || strings.Contains(pulls[1].Body, "secrets") {
+		t.Errorf("%d pull requests: %+v", len(pulls), pulls)
+	}
+}
+
 // workflowsOfTheBase lets the base get a workflow file while a session waits: a branch without
 // it is refused as if it took the file away.
 func workflowsOfTheBase(t *testing.T) {
