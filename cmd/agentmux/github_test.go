@@ -1,8 +1,11 @@
 package main
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"net"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -102,6 +105,31 @@ func TestGitHub9TheFirstPullRequestNamesWorkflowsWithSecrets(t *testing.T) {
 	pulls := repo.Pulls()
 	if len(pulls) != 2 || !strings.Contains(pulls[0].Body, says) || strings.Contains(pulls[1].Body, "secrets") {
 		t.Errorf("%d pull requests: %+v", len(pulls), pulls)
+	}
+}
+
+// A session that a person starts says, too, what agents see none of: what is at the base, less what the
+// clone has the content of.
+func TestTheContentThatAgentsLackIsTold(t *testing.T) {
+	t.Parallel()
+	content := "large\n"
+	pointer := func(text string) (oid, file string) {
+		oid = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+		return oid, fmt.Sprintf("version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %d\n", oid, len(text))
+	}
+	oid, there := pointer(content)
+	_, absent := pointer("elsewhere\n")
+	r := newRig(t, rigOptions{playbook: quickPlaybook, files: map[string]string{
+		"a.txt": "one\n", ".gitattributes": "*.bin filter=lfs -text\n", "there.bin": there, "absent.bin": absent,
+	}})
+	r.write(filepath.Join(r.clone, ".git", "lfs", "objects", oid[:2], oid[2:4], oid), content)
+	const want = "0 submodules, 1 LFS file: agents see none of their content"
+	if out := r.expect(0, "issue", "1", "--workflow", "quick", "--dry-run").out; !strings.Contains(out, want) {
+		t.Errorf("the dry run says\n%s", out)
+	}
+	r.quick(0)
+	if body := r.github.Repo(rigRepo).Pulls()[0].Body; !strings.Contains(body, want) {
+		t.Errorf("the pull request says\n%s", body)
 	}
 }
 
