@@ -90,8 +90,8 @@ func (r *sandbox) AgentPath() string {
 	return path
 }
 
-// HideCredentials adds the keys that agents get to the redactor. A key too short for the
-// redactor is a placeholder for a service that needs none.
+// HideCredentials adds the keys that agents get to the redactor. One that is too short for it is a
+// placeholder for a service that needs none, or no agent gets it: see Lacks.
 func (r *sandbox) HideCredentials(providers agent.Providers) error {
 	env := agent.EnvSpec{Lookup: r.Environ, Extra: r.allowedEnvironment()}
 	for _, p := range providers {

@@ -223,6 +223,11 @@ func (r *proposal) body(ctx context.Context, a orchestrator.Args, s *orchestrato
 	if b.NeedsLook, err = r.needsLook(ctx, a, s); err != nil {
 		return b, err
 	}
+	first, err := r.project.FirstPull(ctx, session.Entry{Name: r.sess.Name(), State: s}, a.Branch)
+	if err != nil {
+		return b, err
+	}
+	b.Notes = append(b.Notes, first...)
 	if snap, err := r.IssueSnapshot(); err == nil {
 		b.Request, b.RequestAt, b.Digest, b.Asker = markdown.Raw(snap.Title.String()+"\n\n"+snap.Body.String()), snap.CutOff, snap.Digest, snap.Requester.Login
 		b.Notes = append(b.Notes, BaseNotes(snap.Base)...)

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"net"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -83,6 +86,53 @@ func TestGitHub(t *testing.T) {
 	t.Run("63 another base", otherBase)
 	t.Run("59 commits of people on the branch", peopleOnTheBranch)
 	t.Run("59 commits of people that conflict", peopleInConflict)
+}
+
+// The first pull request of a repository names the workflows that give secrets to its branch, also when it
+// is renewed; the next one does not.
+func TestGitHub9TheFirstPullRequestNamesWorkflowsWithSecrets(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook, files: map[string]string{
+		"a.txt": "one\n", ".github/workflows/lint.yml": "on: push\njobs: {}\n", ".github/workflows/nightly.yml": "on: schedule\njobs: {a: {env: {K: '${{ secrets.OTHER }}'}}}\n",
+		".github/workflows/ci.yml": "on: [push, pull_request]\njobs: {a: {env: {K: '${{ secrets.DEPLOY }}', T: '${{ secrets.GITHUB_TOKEN }}'}}}\n",
+	}})
+	const says = "with secrets: .github/workflows/ci.yml (push, pull_request). agentmux doctor says"
+	repo := r.github.Repo(rigRepo)
+	r.quick(0)
+	first := r.session()
+	repo.AddIssue(fakehub.IssueSpec{Title: "Once more", Body: "Both files should say two.\n", Author: rigOwner, Labels: []string{"agentmux"}})
+	r.expect(0, append([]string{"issue", "3"}, quickRun...)...)
+	r.write(r.dir+"/playbook.yaml", strings.ReplaceAll(quickPlaybook, `"two\n"`, `"three\n"`))
+	r.expect(0, "resume", first.Name, "--headless", "--changes", "say three")
+	pulls := repo.Pulls()
+	if len(pulls) != 2 || !strings.Contains(pulls[0].Body, says) || strings.Contains(pulls[1].Body, "secrets") {
+		t.Errorf("%d pull requests: %+v", len(pulls), pulls)
+	}
+}
+
+// A session that a person starts says, too, what agents see none of: what is at the base, less what the
+// clone has the content of.
+func TestTheContentThatAgentsLackIsTold(t *testing.T) {
+	t.Parallel()
+	content := "large\n"
+	pointer := func(text string) (oid, file string) {
+		oid = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+		return oid, fmt.Sprintf("version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %d\n", oid, len(text))
+	}
+	oid, there := pointer(content)
+	_, absent := pointer("elsewhere\n")
+	r := newRig(t, rigOptions{playbook: quickPlaybook, files: map[string]string{
+		"a.txt": "one\n", ".gitattributes": "*.bin filter=lfs -text\n", "there.bin": there, "absent.bin": absent,
+	}})
+	r.write(filepath.Join(r.clone, ".git", "lfs", "objects", oid[:2], oid[2:4], oid), content)
+	const want = "0 submodules, 1 LFS file: agents see none of their content"
+	if out := r.expect(0, "issue", "1", "--workflow", "quick", "--dry-run").out; !strings.Contains(out, want) {
+		t.Errorf("the dry run says\n%s", out)
+	}
+	r.quick(0)
+	if body := r.github.Repo(rigRepo).Pulls()[0].Body; !strings.Contains(body, want) {
+		t.Errorf("the pull request says\n%s", body)
+	}
 }
 
 // workflowsOfTheBase lets the base get a workflow file while a session waits: a branch without
