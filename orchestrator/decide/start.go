@@ -53,7 +53,23 @@ func (r *reducer) startClassic() {
 		r.s.Settings = *set
 	}
 	if r.s.Phase != orchestrator.PhaseDone {
+		r.retarget()
 		r.resumeRun(from, made.Inferred)
+		r.requestStarted()
+	}
+}
+
+// retarget has pull requests go to the branch that the start names.
+func (r *reducer) retarget() {
+	if base := r.in.Start.Base; base != "" && base != r.s.BaseBranch {
+		r.s.BaseBranch, r.changed = base, true
+	}
+}
+
+// requestStarted asks for the changes that the start names.
+func (r *reducer) requestStarted() {
+	if r.in.Start.Changes != "" {
+		r.requestChanges(r.in.Start.Changes, origin{actor: "user", source: "cli", from: "agentmux resume --changes"})
 	}
 }
 
@@ -64,20 +80,16 @@ func (r *reducer) resume() {
 		r.s.Settings = *set
 		r.s.Settings.Msg.Rows, r.changed = routes, true
 	}
-	if base := r.in.Start.Base; base != "" && base != r.s.BaseBranch {
-		r.s.BaseBranch, r.changed = base, true
-	}
-	switch changes := r.in.Start.Changes; {
-	case changes != "" && (r.s.Parked() || r.pullOpen() || r.s.Gate != nil && !r.s.Ended()):
+	r.retarget()
+	switch {
+	case r.in.Start.Changes != "" && (r.s.Parked() || r.pullOpen() || r.s.Gate != nil && !r.s.Ended()):
 		r.recordResumed(r.s.Phase, false)
 		r.plan.loseWorkspaces(r.in.Start.Lost)
-		r.requestChanges(changes, origin{actor: "user", source: "cli", from: "agentmux resume --changes"})
+		r.requestStarted()
 	case r.s.Phase == orchestrator.PhaseDone: // nothing is owed but what is pending
 	default:
 		r.resumeRun(r.s.Phase, false)
-		if changes != "" {
-			r.requestChanges(changes, origin{actor: "user", source: "cli", from: "agentmux resume --changes"})
-		}
+		r.requestStarted()
 	}
 }
 
