@@ -20,7 +20,7 @@ func TestAClassicSessionTakesChangesAndABase(t *testing.T) {
 	}
 	m = classicSim(t, `{"phase": "done", "last_event": "pr_approved"}`, classicFiles(), nil, asks)
 	m.phase("done")
-	if m.s.ChangeRequest != "" || m.s.BaseBranch != "" {
-		t.Errorf("one that is done takes %q for %q", m.s.ChangeRequest, m.s.BaseBranch)
+	if m.s.ChangeRequest != "" {
+		t.Errorf("one that is done takes %q", m.s.ChangeRequest)
 	}
 }

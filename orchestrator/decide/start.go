@@ -14,6 +14,9 @@ import (
 // start handles a host that took the session. One of the earlier tool is always
 // taken as a resume: its host is gone for good.
 func (r *reducer) start() {
+	if base := r.in.Start.Base; base != "" && base != r.s.BaseBranch {
+		r.s.BaseBranch, r.changed = base, true
+	}
 	switch {
 	case r.s.IsClassic():
 		r.startClassic()
@@ -53,16 +56,8 @@ func (r *reducer) startClassic() {
 		r.s.Settings = *set
 	}
 	if r.s.Phase != orchestrator.PhaseDone {
-		r.retarget()
 		r.resumeRun(from, made.Inferred)
 		r.requestStarted()
-	}
-}
-
-// retarget has pull requests go to the branch that the start names.
-func (r *reducer) retarget() {
-	if base := r.in.Start.Base; base != "" && base != r.s.BaseBranch {
-		r.s.BaseBranch, r.changed = base, true
 	}
 }
 
@@ -80,7 +75,6 @@ func (r *reducer) resume() {
 		r.s.Settings = *set
 		r.s.Settings.Msg.Rows, r.changed = routes, true
 	}
-	r.retarget()
 	switch {
 	case r.in.Start.Changes != "" && (r.s.Parked() || r.pullOpen() || r.s.Gate != nil && !r.s.Ended()):
 		r.recordResumed(r.s.Phase, false)
@@ -93,8 +87,7 @@ func (r *reducer) resume() {
 	}
 }
 
-// pullOpen reports whether a finished session has a pull request that changes can go to. Whether it is open still is asked
-// before such a start is made.
+// pullOpen reports whether a finished session has a pull request, which was open when the start was made.
 func (r *reducer) pullOpen() bool {
 	return r.s.Phase == orchestrator.PhaseDone && r.s.Completion.PRNumber > 0
 }
