@@ -216,10 +216,11 @@ func (r *proposal) body(ctx context.Context, a orchestrator.Args, s *orchestrato
 		Summary:  markdown.Raw(r.Optional(path.Join(r.Dir(workflows.KindComplete), session.SummaryFile))),
 		Template: markdown.Raw(r.PullTemplate(ctx, s.BaseSHA)),
 	}
-	var err error
-	if b.Strays, b.Notes, err = r.Told(a.Task); err != nil {
+	told, err := r.Told(a.Task)
+	if err != nil {
 		return b, err
 	}
+	b.Strays, b.Crew, b.Used = told.Strays, told.Crew, told.Used
 	if b.NeedsLook, err = r.needsLook(ctx, a, s); err != nil {
 		return b, err
 	}

@@ -301,6 +301,9 @@ func otherBase(t *testing.T) {
 	if pull.Base != "next" || !strings.Contains(pull.Body, "\nRefs #1") || strings.Contains(pull.Body, "Closes #") {
 		t.Errorf("base %s, body:\n%s", pull.Base, pull.Body)
 	}
+	if !strings.Contains(pull.Body, "\n## Who Worked\n- planner: script, its default model\n- coder: script,") || !strings.Contains(pull.Body, "\nTokens: ") {
+		t.Errorf("it does not say who worked, and what was used:\n%s", pull.Body)
+	}
 }
 
 // secondRound works once, lets a person push files to the branch, and asks for more.

@@ -252,6 +252,8 @@ func Owes(ctx context.Context, e session.Entry) bool {
 // resumeDone lets a host complete what a done session still owes.
 func resumeDone(ctx context.Context, a *site.Finder, r resumed) error {
 	switch e := r.entry; {
+	case r.spec.Changes != "":
+		return exit.Usage(fmt.Errorf("%s is done without a pull request that changes could go to; agentmux run \"...\" starts another", e.Name))
 	case Owes(ctx, e):
 		r.spec.Backup = false
 		s, err := r.trusted(ctx, a)
