@@ -100,8 +100,8 @@ func (w *waiting) make(ctx context.Context) (dir string, d gate.Decision, err er
 		return "", d, err
 	}
 	snapshot := *w.Snapshot
-	if survey, err := r.project.Survey(ctx, base.SHA, r.bot.Config.GitHub.BranchPrefix); err == nil {
-		snapshot.Base.Submodules, snapshot.Base.LFS = survey.Submodules, survey.LFS
+	if unseen, err := r.project.Unseen(ctx, base.SHA); err == nil {
+		snapshot.Base = unseen
 	}
 	sess, err := r.host.Prepare(ctx, host.PrepareSpec{
 		Project: r.project, Config: c, Files: files, Source: base.SHA, Base: base, Name: w.Session, Identity: w.Identity, MirrorState: ledger,

@@ -37,8 +37,8 @@ func fitTitle(title string) string {
 	return title
 }
 
-// PullRequestSpec is the pull request a session wants. The key is the head: an open one of the
-// branch is adopted, whatever its base is.
+// PullRequestSpec is the pull request a session wants. One of the branch is taken for it if it is for
+// the same base, or if the session made it, whatever its base is by now.
 type PullRequestSpec struct {
 	Repo      Repo   // where the pull request is opened
 	HeadOwner string // owner of the branch; empty: the repository's
@@ -134,7 +134,8 @@ func (p *PullRequest) settle(ctx context.Context, spec PullRequestSpec, have *gi
 }
 
 // find returns the open pull request of the branch: the session's own, else the one for the
-// same base, else any. If none is open it returns the newest one, or nil.
+// same base. If none is open it returns the newest one of these, or nil. Anyone may open more of
+// them, for other bases: those are not the session's.
 func (p *PullRequest) find(ctx context.Context, spec PullRequestSpec) (*github.PullRequest, error) {
 	found, resp, err := api(p.Client).PullRequests.List(ctx, spec.Repo.Owner, spec.Repo.Name, &github.PullRequestListOptions{
 		State: "all", Head: spec.HeadOwner + ":" + spec.Branch, ListOptions: github.ListOptions{PerPage: 50},
@@ -144,7 +145,8 @@ func (p *PullRequest) find(ctx context.Context, spec PullRequestSpec) (*github.P
 	}
 	// A server may ignore a head it does not know and list everything.
 	found = slices.DeleteFunc(found, func(pr *github.PullRequest) bool {
-		return pr.GetHead().GetRef() != spec.Branch || !strings.EqualFold(pr.GetHead().GetUser().GetLogin(), spec.HeadOwner)
+		return pr.GetHead().GetRef() != spec.Branch || !strings.EqualFold(pr.GetHead().GetUser().GetLogin(), spec.HeadOwner) ||
+			!spec.made(pr) && pr.GetBase().GetRef() != spec.Base
 	})
 	slices.SortFunc(found, func(a, b *github.PullRequest) int {
 		return cmp.Or(spec.weight(b)-spec.weight(a), b.GetNumber()-a.GetNumber())
@@ -155,14 +157,12 @@ func (p *PullRequest) find(ctx context.Context, spec PullRequestSpec) (*github.P
 	return found[0], nil
 }
 
-// weight orders pull requests of one branch. People may open more of them, for other bases.
+// weight orders pull requests of one branch.
 func (spec PullRequestSpec) weight(pr *github.PullRequest) int {
 	switch {
 	case pr.GetState() != string(PullRequestOpen):
 		return 0
 	case spec.made(pr):
-		return 3
-	case pr.GetBase().GetRef() == spec.Base:
 		return 2
 	}
 	return 1
@@ -220,7 +220,7 @@ func (p *PullRequest) create(ctx context.Context, spec PullRequestSpec) (*github
 		opened, err = p.writes().Open(ctx, spec.Repo, draft)
 	}
 	if errors.As(err, new(*transport.Ambiguous)) {
-		// The server allows one open pull request per branch, so a list shows it.
+		// The server allows one open pull request of a branch for a base, so a list shows it.
 		if found, findErr := p.find(ctx, spec); findErr == nil && found != nil {
 			return found, nil
 		}

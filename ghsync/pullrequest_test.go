@@ -156,6 +156,33 @@ func TestPullRequestOfAPersonForAnotherBaseIsLeftAlone(t *testing.T) {
 	}
 }
 
+// What a person made of the branch for another base, open or ended, does not hinder the pull
+// request of the session.
+func TestGitHub9APullRequestForAnotherBaseIsNotTheSessions(t *testing.T) {
+	for name, end := range map[string]func(r *fakehub.Repo, n int){
+		"open":   func(*fakehub.Repo, int) {},
+		"closed": func(r *fakehub.Repo, n int) { r.CloseIssue(n, "write") },
+		"merged": func(r *fakehub.Repo, n int) { r.Merge(n, "maintain") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := world(t)
+			r := s.Repo(widgets)
+			r.Commit(fakehub.CommitSpec{Branch: "release", Message: "r", Files: map[string]string{"r.txt": "r"}})
+			withBranch(r)
+			openByHand(t, s, "release")
+			end(r, r.Pulls()[0].Number)
+			got, err := (&ghsync.PullRequest{Client: clientOf(t, s, botLogin)}).Ensure(t.Context(), wantPR())
+			all := r.Pulls()
+			if err != nil || got.Adopted || got.State != ghsync.PullRequestOpen || len(all) != 2 || all[1].Number != got.Number || all[1].Base != wantPR().Base {
+				t.Errorf("result %+v, %v; pull requests %+v", got, err, all)
+			}
+			if all[0].Title != "By hand" || all[0].Base != "release" {
+				t.Errorf("that of the person is %+v", all[0])
+			}
+		})
+	}
+}
+
 // A server closes the pull requests of a base that is deleted. No person rejected them, and
 // they cannot be reopened as long as the base is missing.
 func TestPullRequestClosedWithItsBaseIsOpenedForAnother(t *testing.T) {

@@ -83,7 +83,8 @@ type Args struct {
 
 	Message   string   `json:"message,omitempty"`
 	Exclude   []string `json:"exclude,omitempty"`
-	Allowed   bool     `json:"allowed,omitempty"` // a person approved what the output gate blocks
+	Allowed   bool     `json:"allowed,omitempty"` // a person at hand approved what the output gate blocks
+	Matches   bool     `json:"matches,omitempty"` // a person approved it: what only looks like a secret may pass
 	Commit    string   `json:"commit,omitempty"`
 	Tree      string   `json:"tree,omitempty"` // integrate, preserve: taken at the submission; empty = the workspace as it is
 	Branch    string   `json:"branch,omitempty"`

@@ -56,7 +56,6 @@ type Start struct {
 	Changes  string      `json:"changes,omitempty"`  // resume with a change request
 	Settings *Settings   `json:"settings,omitempty"` // resume: refreshed configuration
 	Live     []Launch    `json:"live,omitempty"`     // launches whose pane is alive
-	PROpen   bool        `json:"pr_open,omitempty"`
 	Attended bool        `json:"attended,omitempty"` // resume: by a person at a terminal, whatever the session began as
 	Lost     []string    `json:"lost,omitempty"`     // resume: workspaces whose directories are gone
 	Base     string      `json:"base,omitempty"`     // resume: the branch that pull requests go to from now on

@@ -50,6 +50,7 @@ type State struct {
 	Interactive bool     `json:"interactive"`
 	Paused      bool     `json:"paused"`
 	Mirror      bool     `json:"mirror,omitempty"` // the session is shown on its issue
+	Quiet       bool     `json:"quiet,omitempty"`  // a person wants nothing of it on its issue: no comments are read either
 	Settings    Settings `json:"settings"`
 
 	Seq            int             `json:"seq"`

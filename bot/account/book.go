@@ -135,7 +135,7 @@ func Open(o BookSpec) (*Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Redactor.AddSecret("github-token", token); err != nil {
+	if err := o.Redactor.AddToken(token); err != nil {
 		_, hint := id.NoToken()
 		return nil, settingsErr(fmt.Errorf("%w; %s", &TokenError{From: id.From}, hint))
 	}

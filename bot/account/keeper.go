@@ -33,7 +33,7 @@ func newKeeper(r *redact.Redactor, log *slog.Logger, now func() time.Time) *keep
 }
 
 func (k *keeper) add(token redact.Secret) {
-	if err := k.redactor.AddSecret("github-token", token); err != nil {
+	if err := k.redactor.AddToken(token); err != nil {
 		k.log.Warn("a token is not searched for in texts", "err", err)
 	}
 }

@@ -21,8 +21,12 @@ func (r *Crew) Open(s *orchestrator.State) (err error) {
 }
 
 // TakePanes starts the server unless it runs, remembers which launches ended with a former
-// server, and ends launches of this session that the state does not know.
+// server, and ends launches of this session that the state does not know and commands of the
+// project that a killed host left.
 func (r *Crew) TakePanes(ctx context.Context, s *orchestrator.State) error {
+	if err := r.chores().EndFormer(ctx); err != nil {
+		return err
+	}
 	if _, err := r.panes.list(ctx); err != nil {
 		return r.panes.serverGone(ctx, err, expectedLaunches(s))
 	}

@@ -35,6 +35,17 @@ func (r *sandbox) Level() string {
 	return LevelNone
 }
 
+// Describe returns the level, and in a few words what it means.
+func (r *sandbox) Describe() (level, words string) {
+	switch level = r.Level(); level {
+	case LevelNone:
+		return level, "none (agents run as you)"
+	case levelRunner:
+		return level, "runner (agents run as you, on a machine that ends with the job)"
+	}
+	return level, level
+}
+
 // MayActFreely reports whether programs may act without asking for permission.
 func (r *sandbox) MayActFreely() bool {
 	if r.Level() == levelRunner {
@@ -79,8 +90,8 @@ func (r *sandbox) AgentPath() string {
 	return path
 }
 
-// HideCredentials adds the keys that agents get to the redactor. A key too short for the
-// redactor is a placeholder for a service that needs none.
+// HideCredentials adds the keys that agents get to the redactor. One that is too short for it is a
+// placeholder for a service that needs none, or no agent gets it: see Lacks.
 func (r *sandbox) HideCredentials(providers agent.Providers) error {
 	env := agent.EnvSpec{Lookup: r.Environ, Extra: r.allowedEnvironment()}
 	for _, p := range providers {

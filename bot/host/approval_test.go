@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -67,16 +68,11 @@ func TestProtocolG4ThePersonAtHandLiftsWhatTheGateShowed(t *testing.T) {
 	dir := r.prepare(interactive)
 	stop := r.background(host.RunSpec{Dir: dir})
 	r.gateOpen(dir, 1)
+	if found := r.state(dir).Completion.Findings; len(found) != 1 || !strings.Contains(found[0], ".vscode/settings.json") {
+		t.Errorf("the gate shows %v", found)
+	}
 	r.command(dir, "1", "approve", orchestrator.CommandArgs{})
 	s, err := stop(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonOutputGate)
-	stop = r.background(host.RunSpec{Dir: dir, Resume: true})
-	r.gateOpen(dir, 2)
-	r.command(dir, "2", "approve", orchestrator.CommandArgs{})
-	s, err = stop(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,20 +82,56 @@ func TestProtocolG4ThePersonAtHandLiftsWhatTheGateShowed(t *testing.T) {
 	}
 }
 
+// Without a person at hand the approval of a gate lets pass what looks like a secret, and no path.
+func TestSecurity7AnApprovalFromAfarLetsAMatchPass(t *testing.T) {
+	t.Parallel()
+	token := "npm_" + strings.Repeat("a1B2", 9)
+	for name, c := range map[string]struct {
+		file, message string
+		passes        bool
+	}{
+		"what looks like a secret":     {"b.txt=key " + token, "", true},
+		"more than the gate had shown": {"b.txt=key " + token, "npm_" + strings.Repeat("c3D4", 9), false},
+		"a blocked path":               {".vscode/settings.json={}", "", false},
+		"both":                         {".vscode/settings.json=" + token, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, "approval: {completion: true}\n")
+			sc := simple()
+			sc.Files["1"], sc.Again = append(sc.Files["1"], c.file), map[string]int{"coder/1": 2} // refused, and taken the third time
+			r.script(sc)
+			dir := r.prepare(quick)
+			stop := r.background(host.RunSpec{Dir: dir})
+			r.gateOpen(dir, 1)
+			r.command(dir, "1", "approve", orchestrator.CommandArgs{Message: c.message})
+			s, err := stop(nil)
+			must(t, err)
+			if c.passes {
+				mustEnd(t, s, orchestrator.OutcomeDone, "")
+				return
+			}
+			mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonOutputGate)
+			if got := r.git("branch", "--list", "agentmux/*"); got != "" {
+				t.Errorf("branches: %s", got)
+			}
+		})
+	}
+}
+
 // An answer that is older than the gate does not count, whatever it names, even if the host was
 // killed before it removed the file. Neither does an answer that the program wrote.
 func TestSecurity19AnOlderAnswerDoesNotCount(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
-	sc := simple()
-	sc.Files["1"] = append(sc.Files["1"], ".vscode/settings.json={}")
-	r.script(sc)
+	r.script(simple())
 	dir := r.prepare(interactive)
 	stop := r.background(host.RunSpec{Dir: dir})
 	r.gateOpen(dir, 1)
 	file := filepath.Join(dir, "08_completion", "approval.json")
 	answer := func() string { return `{"action":"approve","of":"` + r.state(dir).GateDigest() + `"}` }
-	must(t, os.WriteFile(file, []byte(answer()), 0o600))
+	first := strings.TrimSuffix(answer(), "}") + `,"commit_message":"npm_` + strings.Repeat("a1B2", 9) + `"}` // which the gate did not show
+	must(t, os.WriteFile(file, []byte(first), 0o600))
 	s, err := stop(nil)
 	must(t, err)
 	mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonOutputGate)

@@ -170,7 +170,7 @@ func TestProtocolG5ACommitOfAPersonAfterThePass(t *testing.T) {
 	sc.Plan, sc.Files = plan(onePart, "b.txt"), map[string][]string{"1": {"b.txt=more"}}
 	sc.Hold = map[string]bool{"coder/1": true}
 	r.script(sc)
-	stop := r.background(host.RunSpec{Dir: dir, Resume: true, Changes: "Also b.", PROpen: true, Mirror: host.MirrorSpec{On: true, HostID: "h_test", Pace: fastPace()}})
+	stop := r.background(host.RunSpec{Dir: dir, Resume: true, Changes: "Also b.", Mirror: host.MirrorSpec{On: true, HostID: "h_test", Pace: fastPace()}})
 	r.eventually("the coder of the round runs", func() bool { return len(r.launches(dir)) == 1 && r.state(dir).Phase == "implementing" })
 	r.repo.Commit(fakehub.CommitSpec{Branch: s.FeatureBranch, Message: "Mine", Author: "Mia <mia@example.com>", Files: map[string]string{"mia.txt": "hi\n"}})
 	r.word()

@@ -197,7 +197,7 @@ func TestProtocolG2ACommitOfAPersonOnTheBranchIsMerged(t *testing.T) {
 	sc := simple()
 	sc.Plan, sc.Files = plan(onePart, "b.txt"), map[string][]string{"1": {"b.txt=more"}}
 	r.script(sc)
-	s = r.runIssue(dir, host.RunSpec{Resume: true, Changes: "Also b.", PROpen: true})
+	s = r.runIssue(dir, host.RunSpec{Resume: true, Changes: "Also b."})
 	mustEnd(t, s, orchestrator.OutcomeDone, "")
 	head := r.repo.Refs()["refs/heads/"+s.FeatureBranch]
 	if got := r.gitIn(r.repo.Dir(), "ls-tree", "--name-only", head); got != ".github\nREADME.md\na.txt\nb.txt\nmia.txt" {
@@ -216,7 +216,7 @@ func TestProtocolG2ACommitOfAPersonOnTheBranchIsMerged(t *testing.T) {
 	// A third round must not undo what the merge brought in.
 	sc.Plan, sc.Files = plan(onePart, "c.txt"), map[string][]string{"1": {"c.txt=most"}}
 	r.script(sc)
-	s = r.runIssue(dir, host.RunSpec{Resume: true, Changes: "Also c.", PROpen: true})
+	s = r.runIssue(dir, host.RunSpec{Resume: true, Changes: "Also c."})
 	mustEnd(t, s, orchestrator.OutcomeDone, "")
 	head = r.repo.Refs()["refs/heads/"+s.FeatureBranch]
 	if got := r.gitIn(r.repo.Dir(), "ls-tree", "--name-only", head); got != ".github\nREADME.md\na.txt\nb.txt\nc.txt\nmia.txt" {
@@ -236,10 +236,44 @@ func TestProtocolG2ARewrittenBranchIsLeftAlone(t *testing.T) {
 	sc := simple()
 	sc.Plan, sc.Files = plan(onePart, "b.txt"), map[string][]string{"1": {"b.txt=more"}}
 	r.script(sc)
-	s = r.runIssue(dir, host.RunSpec{Resume: true, Changes: "Also b.", PROpen: true})
+	s = r.runIssue(dir, host.RunSpec{Resume: true, Changes: "Also b."})
 	mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonPushRejected)
 	if head := r.repo.Refs()["refs/heads/"+s.FeatureBranch]; head != rewritten {
 		t.Errorf("the branch moved to %s", head)
+	}
+}
+
+// A round whose pull request a person merged or closed meanwhile ends in front of that person: its commit is on the branch alone.
+// One that was merged with the commit is the end of it.
+func TestARoundThatAPullRequestDoesNotHoldIsForAPerson(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		end  func(repo *fakehub.Repo, number int)
+		says string
+	}{
+		"merged": {func(repo *fakehub.Repo, number int) { repo.Merge(number, "mia") }, "was merged before this round"},
+		"closed": {func(repo *fakehub.Repo, number int) { repo.CloseIssue(number, "mia") }, "a person closed pull request"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newGitHubRig(t, "")
+			r.script(simple())
+			dir, _ := r.issue("Greet", "Say hello.")
+			s := r.runIssue(dir, host.RunSpec{})
+			mustEnd(t, s, orchestrator.OutcomeDone, "")
+			c.end(r.repo, s.Completion.PRNumber)
+			sc := simple()
+			sc.Plan, sc.Files = plan(onePart, "b.txt"), map[string][]string{"1": {"b.txt=more"}}
+			r.script(sc)
+			s = r.runIssue(dir, host.RunSpec{Resume: true, Changes: "Also b."})
+			mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonPRRefused)
+			if asked := r.lastEvent(dir, orchestrator.EvNeedsHuman).Data.(orchestrator.NeedsHumanRecord); !strings.Contains(asked.Text, c.says) {
+				t.Errorf("a person reads %s", asked.Text)
+			}
+			if pulls := r.repo.Pulls(); len(pulls) != 1 {
+				t.Errorf("pull requests: %+v", pulls)
+			}
+		})
 	}
 }
 
@@ -277,7 +311,7 @@ func TestAnotherBaseMovesThePullRequestThatIsThere(t *testing.T) {
 			sc := simple()
 			sc.Plan, sc.Files = plan(onePart, "b.txt"), map[string][]string{"1": {"b.txt=more"}}
 			r.script(sc)
-			s := r.runIssue(dir, host.RunSpec{Resume: true, Changes: "Also b.", PROpen: true, Base: "next"})
+			s := r.runIssue(dir, host.RunSpec{Resume: true, Changes: "Also b.", Base: "next"})
 			mustEnd(t, s, orchestrator.OutcomeDone, "")
 			pulls := r.repo.Pulls()
 			last := pulls[len(pulls)-1]

@@ -481,7 +481,8 @@ func TestProtocolP16AChangeRoundAddsACommit(t *testing.T) {
 	sc := simple()
 	sc.Plan, sc.Files = plan(onePart, "b.txt"), map[string][]string{"1": {"b.txt=more"}}
 	r.script(sc)
-	s = r.run(host.RunSpec{Dir: dir, Resume: true, Changes: "Also write b.", PROpen: true})
+	r.pulled(dir)
+	s = r.run(host.RunSpec{Dir: dir, Resume: true, Changes: "Also write b."})
 	mustEnd(t, s, orchestrator.OutcomeDone, "")
 	if got := r.git("log", "--format=%H", s.FeatureBranch); got != s.Completion.Commit+"\n"+first+"\n"+s.BaseSHA {
 		t.Errorf("history: %s", got)

@@ -64,7 +64,8 @@ func TestAWorkspaceThatIsGoneIsMadeAgain(t *testing.T) {
 			}
 			spec := host.RunSpec{Dir: dir, Resume: true}
 			if r.state(dir).Phase == orchestrator.PhaseDone {
-				spec.Changes, spec.PROpen = "Write more.", true
+				r.pulled(dir)
+				spec.Changes = "Write more."
 			}
 			mustEnd(t, r.run(spec), orchestrator.OutcomeDone, "")
 			if n := r.count(dir, orchestrator.EvWorkspaceLost); n == 0 {

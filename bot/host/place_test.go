@@ -213,7 +213,8 @@ func testOlderSessions(t *testing.T, killed string, turned bool) {
 	for _, i := range []int{first, 1 - first} {
 		want := []string{"more of one", "more of two"}[i]
 		rigs[i].scriptHere(writes(want))
-		s := rigs[i].run(host.RunSpec{Dir: dirs[i], Resume: true, Changes: "Write more.", PROpen: true})
+		rigs[i].pulled(dirs[i])
+		s := rigs[i].run(host.RunSpec{Dir: dirs[i], Resume: true, Changes: "Write more."})
 		mustEnd(t, s, orchestrator.OutcomeDone, "")
 		if got := r.content(s.FeatureBranch); got != want {
 			t.Errorf("%s has %q, want %q", s.FeatureBranch, got, want)

@@ -48,6 +48,7 @@ type PrepareSpec struct {
 	ProductManager bool
 	Interactive    bool
 	Mirror         bool             // show the session on its issue
+	Quiet          bool             // write nothing there, nor read its comments
 	Trigger        string           // empty = cli/<session id>
 	Snapshot       *ghsync.Snapshot // of the issue, nil without one
 	Repo           ghsync.Repo      // of the issue; empty = the project's
@@ -183,7 +184,7 @@ func (h *Host) firstState(spec PrepareSpec, def *workflows.Definition) orchestra
 	s := orchestrator.State{
 		Kind: kind, Workflow: def.Name, ProductManager: spec.ProductManager,
 		GHAvailable: &available, BaseBranch: spec.Base.Branch, BaseSHA: spec.Base.SHA, ConfigSource: spec.Source,
-		Trigger: orchestrator.Optional(spec.Trigger), Interactive: spec.Interactive, Mirror: spec.Mirror,
+		Trigger: orchestrator.Optional(spec.Trigger), Interactive: spec.Interactive, Mirror: spec.Mirror, Quiet: spec.Quiet,
 		Settings: h.settings(spec.Config, kind, spec.Interactive || spec.Snapshot != nil && !spec.Locked || spec.Mirror && len(spec.Issues) > 0), Identity: spec.Identity,
 	}
 	s.Settings.Msg.Rows = spec.Routes
@@ -257,6 +258,12 @@ func (h *Host) Preflight(c *config.Config, def *workflows.Definition, interactiv
 		return &PreflightError{Problems: found}
 	}
 	return nil
+}
+
+// Sandbox returns the level of the sandbox for a configuration and the variables of a host, and in a few words
+// what it means.
+func Sandbox(c *config.Config, environ func(string) (string, bool)) (level, words string) {
+	return crew.NewSandbox(crew.Options{Environ: environ}, c).Describe()
 }
 
 // Unsandboxed reports whether agents get what the person has: the level of the sandbox is none.

@@ -37,7 +37,8 @@ func TestSecurity36TheGateComparesWithWhatTheRecordsName(t *testing.T) {
 			sc := simple()
 			sc.Plan, sc.Files = plan(onePart, "b.txt"), map[string][]string{"1": {"b.txt=more"}}
 			r.script(sc)
-			s = r.run(host.RunSpec{Dir: dir, Resume: true, Changes: "Also write b.", PROpen: true})
+			r.pulled(dir)
+			s = r.run(host.RunSpec{Dir: dir, Resume: true, Changes: "Also write b."})
 			mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonCommitRefused)
 			records, err := os.ReadFile(filepath.Join(dir, session.EventsFile))
 			if err != nil || !strings.Contains(string(records), "is at "+forged+", which no record of") {

@@ -68,6 +68,14 @@ func TestRemoveEndsWhatAKilledHostLeft(t *testing.T) {
 	}
 }
 
+// pulled notes a pull request for a session that is done without GitHub, so that it takes changes.
+func (r *rig) pulled(dir string) {
+	r.t.Helper()
+	s := r.state(dir)
+	s.Completion.PRNumber = 1
+	r.writeState(dir, s)
+}
+
 // writeState replaces a session's state while no host runs it.
 func (r *rig) writeState(dir string, s *orchestrator.State) {
 	r.t.Helper()

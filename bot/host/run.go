@@ -37,7 +37,6 @@ type RunSpec struct {
 	// Attended, with Resume: by a person at a terminal, who is asked what they can decide.
 	Attended bool
 	Changes  string // with Resume: what is wanted different
-	PROpen   bool   // with Resume: the session's pull request is open
 	Base     string // with Resume: the branch of the server that its pull request goes to from now on
 	// Backup takes the state before the last phase entry instead of the present one.
 	Backup bool
@@ -289,7 +288,7 @@ func (r *runner) start(ctx context.Context, spec RunSpec) (orchestrator.Start, e
 	start := orchestrator.Start{Mode: orchestrator.StartNew}
 	settings := r.settings(spec.Config, s.Kind, s.Interactive || s.IssueNumber > 0 || s.Mirror)
 	if spec.Resume || s.IsClassic() {
-		start = orchestrator.Start{Mode: orchestrator.StartResume, Changes: spec.Changes, Settings: &settings, PROpen: spec.PROpen, Base: spec.Base, Attended: spec.Attended, Lost: r.work.LostWorkspaces(s)}
+		start = orchestrator.Start{Mode: orchestrator.StartResume, Changes: spec.Changes, Settings: &settings, Base: spec.Base, Attended: spec.Attended, Lost: r.work.LostWorkspaces(s)}
 	}
 	var err error
 	switch {

@@ -11,6 +11,7 @@ import (
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -19,7 +20,14 @@ func TestTheSetupCommandRunsOnceInEachWorkspace(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	log := filepath.Join(r.root, "setup.log")
-	r.config.Sandbox.Setup = []string{"sh", "-c", "pwd >> " + log + "; env | grep -c AGENTMUX >> " + log + "; true"}
+	r.config.Sandbox.Setup = []string{"sh", "-c", "pwd >> " + log + "; env | grep -c -e AGENTMUX -e RUNNER >> " + log + "; true"}
+	environ := r.host.Environ
+	r.host.Environ = func(name string) (string, bool) {
+		if name == "RUNNER_TRACKING_ID" {
+			return "github_1", true
+		}
+		return environ(name)
+	}
 	r.script(simple())
 	dir := r.prepare(quick)
 	mustEnd(t, r.run(host.RunSpec{Dir: dir}), orchestrator.OutcomeDone, "")
@@ -30,8 +38,8 @@ func TestTheSetupCommandRunsOnceInEachWorkspace(t *testing.T) {
 	lines := strings.Fields(string(text))
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(lines); i += 2 {
-		if seen[lines[i]] || lines[i+1] != "0" {
-			t.Errorf("%s: again, or with variables of ours: %s", lines[i], lines[i+1])
+		if seen[lines[i]] || lines[i+1] != "3" {
+			t.Errorf("%s: again, or with other variables of ours than launch, mark and runner: %s", lines[i], lines[i+1])
 		}
 		seen[lines[i]] = true
 	}
@@ -82,6 +90,41 @@ func TestProtocolE5TheSetupCommandOfAProjectNeedsToBeAllowed(t *testing.T) {
 	}
 }
 
+// A key that nothing could search texts for is refused, unless the service that it is for is of this machine; and so is a
+// token with which the host itself acts.
+func TestSecurity7KeysThatMustNotReachAgents(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "providers: {qwen: {command: /bin/true}}\nroles: {coder: {provider: qwen}}\n")
+	token := "ghp_" + strings.Repeat("a1B2", 9)
+	must(t, r.host.Redactor.AddToken(redact.NewSecret(token)))
+	def, _, _ := workflows.Load("quick", nil)
+	for name, c := range map[string]struct {
+		env  map[string]string
+		says string
+	}{
+		"a key":                        {map[string]string{"OPENAI_API_KEY": strings.Repeat("k", 16)}, ""},
+		"a short key":                  {map[string]string{"OPENAI_API_KEY": strings.Repeat("k", 15)}, "OPENAI_API_KEY is shorter than 16 characters"},
+		"a placeholder":                {map[string]string{"OPENAI_API_KEY": "ollama", "OPENAI_BASE_URL": "http://127.0.0.1:11434/v1"}, ""},
+		"a placeholder, by name":       {map[string]string{"OPENAI_API_KEY": "ollama", "OPENAI_BASE_URL": "http://localhost:11434/v1"}, ""},
+		"a short key of another place": {map[string]string{"OPENAI_API_KEY": "ollama", "OPENAI_BASE_URL": "http://127.0.0.1.example.com/v1"}, "OPENAI_API_KEY is shorter"},
+		"no key":                       {map[string]string{"OPENAI_API_KEY": strings.Repeat("k", 16), "DASHSCOPE_API_KEY": ""}, ""},
+		"the token of the host":        {map[string]string{"OPENAI_API_KEY": token}, "OPENAI_API_KEY is the token with which agentmux acts"},
+		"the token, under other names": {map[string]string{"OPENAI_API_KEY": strings.Repeat("k", 16), "OPENAI_MODEL": token}, "OPENAI_MODEL is the token with which agentmux acts"},
+	} {
+		r.host.Environ = func(variable string) (string, bool) {
+			value, ok := c.env[variable]
+			return value, ok
+		}
+		err := r.host.Preflight(r.config, def, false)
+		if refused := (*host.PreflightError)(nil); (c.says == "") != (err == nil) || c.says != "" && (!errors.As(err, &refused) || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s: %v, want %q", name, err, c.says)
+		}
+		if err != nil && strings.Contains(err.Error(), token) {
+			t.Errorf("%s: the value is told", name)
+		}
+	}
+}
+
 // What nothing would hold is refused, not ignored.
 func TestASandboxThatIsNotThereIsRefused(t *testing.T) {
 	t.Parallel()
@@ -126,7 +169,7 @@ func TestAProgramThatActsFreelyNeedsAWord(t *testing.T) {
 	r := newRig(t, "providers: {gemini: {command: /bin/true}}\nroles: {coder: {provider: gemini}}\n")
 	def, _, _ := workflows.Load("quick", nil)
 	r.host.Environ = func(name string) (string, bool) {
-		return map[string]string{"GEMINI_API_KEY": "x", "PATH": "/bin"}[name], true
+		return map[string]string{"GEMINI_API_KEY": strings.Repeat("x", 16), "PATH": "/bin"}[name], true
 	}
 	if err := r.host.Preflight(r.config, def, false); err != nil {
 		t.Errorf("with the word: %v", err)

@@ -138,7 +138,8 @@ func TestSecurity27ASessionFromElsewhereIsNotBelieved(t *testing.T) {
 				}
 				server := r.server(dir) // another than it had before
 				t.Cleanup(func() { _ = server.KillServer(context.Background()) })
-				s := r.run(host.RunSpec{Dir: dir, Resume: true, Changes: "Write more.", PROpen: true})
+				r.pulled(dir)
+				s := r.run(host.RunSpec{Dir: dir, Resume: true, Changes: "Write more."})
 				mustEnd(t, s, orchestrator.OutcomeDone, "")
 			}
 		})
@@ -213,7 +214,8 @@ func TestASessionMovesWithItsProject(t *testing.T) {
 	}
 	r.project = moved
 	dir = filepath.Join(session.Dir(moved), filepath.Base(dir))
-	s := r.run(host.RunSpec{Dir: dir, Resume: true, Changes: "Write more.", PROpen: true})
+	r.pulled(dir)
+	s := r.run(host.RunSpec{Dir: dir, Resume: true, Changes: "Write more."})
 	mustEnd(t, s, orchestrator.OutcomeDone, "")
 	if s.FeatureDir != dir {
 		t.Errorf("the state has it in %s", s.FeatureDir)

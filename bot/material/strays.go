@@ -10,28 +10,33 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
-// Told reads what the records tell of the work for a task, or of the whole session if task is empty:
-// which files were changed out of scope, and notes for people of a line each.
-func (r *Files) Told(task string) (story.Strays, []string, error) {
+// Told is what the records tell people of the work: which files were changed out of scope, who worked, a line for each role and
+// what it ran on, and what they used, empty if that is not known.
+type Told struct {
+	Strays story.Strays
+	Crew   []string
+	Used   string
+}
+
+// Told reads what the records tell of the work for a task, or of the whole session if task is empty.
+func (r *Files) Told(task string) (Told, error) {
 	records, _, err := r.sess.Events(0)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read what was changed and used: %w", err)
+		return Told{}, fmt.Errorf("read what was changed and used: %w", err)
 	}
 	var strays story.Strays
+	var crew story.Crew
 	var used story.Usages
 	for _, e := range records {
 		strays.Fold(e)
+		crew.Fold(e)
 		used.Fold(e)
 	}
 	sum := used.Sum()
 	if task != "" {
 		sum = used.Of(task)
 	}
-	var notes []string
-	if line := sum.Line(); line != "" {
-		notes = []string{line}
-	}
-	return strays.By(task), notes, nil
+	return Told{Strays: strays.By(task), Crew: crew.Lines(task), Used: sum.Line()}, nil
 }
 
 // Strays reads which files subplans changed though the plan does not give them to them.

@@ -24,7 +24,7 @@ type CommandRequest struct {
 // project, because the same words may run something else elsewhere.
 func OpenSetup(stateHome, project string, c *config.Config) (CommandRequest, bool) {
 	return openCommand(c, CommandRequest{
-		Key: "sandbox.setup", Argv: c.Sandbox.Setup, file: allowedFile(stateHome, append([]string{project}, c.Sandbox.Setup...)...),
+		Key: "sandbox.setup", Argv: c.Sandbox.Setup, file: allowedFile(stateHome, append([]string{project, "setup"}, c.Sandbox.Setup...)...),
 	})
 }
 

@@ -91,8 +91,13 @@ func (h Opener) ManagedIn(ctx context.Context, dir string, repo ghsync.Repo, c *
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
+	user, err := h.Located.person(ctx)
+	if err != nil {
+		return nil, err
+	}
+	user.Name, user.Mail = "", "" // the commits are the account's; the way to the server is the machine's
 	server := cmp.Or(h.server(), "https://"+c.GitHub.Host)
-	p := &Project{Managed: true, Clone: clone.Clone{Root: dir, Origin: server + "/" + repo.String() + ".git"}}
+	p := &Project{Managed: true, User: user, Clone: clone.Clone{Root: dir, Origin: server + "/" + repo.String() + ".git"}}
 	return h.openProject(ctx, p, c)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 )
 
 // The sessions of a managed project go on with what its store has, whatever the repository is called now, and by whichever
@@ -53,5 +54,29 @@ func TestAManagedProjectKeepsItsStore(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Git of a bot or a job takes the same way to the server as the person's own: by the proxy and with
+// the certificates of the global configuration. Its commits are the account's.
+func TestAManagedProjectTakesTheWayOfTheGlobalConfiguration(t *testing.T) {
+	global := filepath.Join(t.TempDir(), "gitconfig")
+	text := "[user]\n\tname = Mia\n\temail = mia@example.com\n[http]\n\tproxy = http://proxy.test:1\n\tsslCAInfo = /ca\n\tsslBackend = gnutls\n\tversion = HTTP/1.1\n"
+	if err := os.WriteFile(global, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GIT_CONFIG_GLOBAL", global)
+	c, problems := config.Load(config.Sources{Home: "/"})
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	o := project.Opener{Self: "/self", StateHome: t.TempDir(), Log: slog.New(slog.DiscardHandler), Located: &project.Located{}}
+	p, err := o.Managed(t.Context(), ghsync.Repo{Owner: "acme", Name: "widgets"}, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := remote.UserConfig{Proxy: "http://proxy.test:1", CAInfo: "/ca", Backend: "gnutls", Version: "HTTP/1.1"}
+	if p.User != want || p.Remote.Config != want {
+		t.Errorf("%+v, %+v", p.User, p.Remote.Config)
 	}
 }

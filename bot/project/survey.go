@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"path"
 
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
+	"github.com/agentmux/agentmux/internal/gitrepo/workspace"
 )
 
 // Survey is what a person should know about a repository before a session works on it.
@@ -59,6 +61,17 @@ func (p *Project) Survey(ctx context.Context, commit, branch string) (Survey, er
 		}
 	}
 	return s, err
+}
+
+// Unseen counts of what agents have no content in workspaces of a commit: all submodules and LFS files, less
+// those that the clone has.
+func (p *Project) Unseen(ctx context.Context, commit string) (ghsync.BaseNote, error) {
+	if p.Managed {
+		s, err := p.Survey(ctx, commit, "")
+		return ghsync.BaseNote{Submodules: s.Submodules, LFS: s.LFS}, err
+	}
+	submodules, files, err := workspace.Lacking(ctx, p.Store, commit, p.Clone.Root)
+	return ghsync.BaseNote{Submodules: submodules, LFS: files}, err
 }
 
 // ErrNoRemote says that the project has no repository on the server.

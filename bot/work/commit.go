@@ -186,27 +186,15 @@ func (r *committing) onTop(ctx context.Context, a orchestrator.Args, former tips
 	return merged.Tree, err
 }
 
-// judge asks the output gate. What a person was shown and then approved may pass, but
-// for secrets this process holds.
+// judge asks the output gate. What a person was shown and then approved may pass: what looks like a
+// secret, and paths if the person was at hand.
 func (r *Work) judge(ctx context.Context, a orchestrator.Args, s *orchestrator.State, base, tree, message string) (outgate.Report, error) {
 	spec := r.gate(base, tree)
 	spec.Texts = map[string]string{"commit message": message, "branch": a.Branch}
-	report, err := outgate.Check(ctx, r.repo, spec)
-	if err != nil || !report.Blocked() || !a.Allowed {
-		return report, err
+	if !a.Allowed && !a.Matches {
+		return outgate.Check(ctx, r.repo, spec)
 	}
-	spec.Allow = slices.Clone(spec.Allow)
-	for _, f := range report.Findings {
-		if !slices.Contains(s.Completion.Findings, f.String()) {
-			return report, nil
-		}
-		if f.SHA256 != "" {
-			spec.Approved = append(spec.Approved, f.SHA256)
-		} else if f.Path != "" {
-			spec.Allow = append(spec.Allow, f.Path)
-		}
-	}
-	return outgate.Check(ctx, r.repo, spec)
+	return outgate.CheckApproved(ctx, r.repo, spec, outgate.Approval{Shown: s.Completion.Findings, Paths: a.Allowed})
 }
 
 // gate is what the output gate is asked about the difference of two trees.

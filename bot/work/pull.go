@@ -69,7 +69,11 @@ func (r *proposal) run(ctx context.Context, e orchestrator.Effect, s *orchestrat
 			return r.run(ctx, e, s)
 		}
 	}
-	if why := r.pullRefusal(spec, res, err); why != "" {
+	why := r.pullRefusal(spec, res, err)
+	if err == nil && res.State == ghsync.PullRequestMerged {
+		why, err = r.mergedWithout(ctx, e.Args.Commit, spec, res)
+	}
+	if why != "" {
 		return orchestrator.Result{Refused: why}, nil
 	}
 	if err != nil {
@@ -155,6 +159,18 @@ func (r *proposal) pullRefusal(spec ghsync.PullRequestSpec, res ghsync.PullReque
 	return ""
 }
 
+// mergedWithout says, for a person, that a pull request was merged before the commit of this round was in it; "" if it holds the
+// commit. A head that the store does not have is younger than what was pushed last, and holds it.
+func (r *proposal) mergedWithout(ctx context.Context, commit string, spec ghsync.PullRequestSpec, res ghsync.PullRequestResult) (string, error) {
+	if _, err := r.repo.Resolve(ctx, res.Head); err != nil {
+		return "", ctx.Err()
+	}
+	if has, err := r.repo.IsAncestor(ctx, commit, res.Head); err != nil || has {
+		return "", err
+	}
+	return fmt.Sprintf("pull request #%d was merged before this round, whose commit is on the branch %s alone: open another one at %s", res.Number, spec.Branch, r.compareURL(spec)), nil
+}
+
 // compareURL is where a person opens the pull request; the branch of a fork has its
 // owner in front.
 func (r *proposal) compareURL(spec ghsync.PullRequestSpec) string {
@@ -198,15 +214,21 @@ func (r *proposal) body(ctx context.Context, a orchestrator.Args, s *orchestrato
 		Session: orchestrator.PublicID(s.SessionID, s.Identity), Seq: s.Seq, Server: r.GitHub.Server(), Links: r.cfg.GitHub.LinkHosts,
 		Exhausted: a.Exhausted, Request: markdown.Raw(r.Request()), Issue: s.IssueNumber,
 		Summary:  markdown.Raw(r.Optional(path.Join(r.Dir(workflows.KindComplete), session.SummaryFile))),
-		Template: markdown.Raw(r.pullTemplate(ctx, s)),
+		Template: markdown.Raw(r.PullTemplate(ctx, s.BaseSHA)),
 	}
-	var err error
-	if b.Strays, b.Notes, err = r.Told(a.Task); err != nil {
+	told, err := r.Told(a.Task)
+	if err != nil {
 		return b, err
 	}
+	b.Strays, b.Crew, b.Used = told.Strays, told.Crew, told.Used
 	if b.NeedsLook, err = r.needsLook(ctx, a, s); err != nil {
 		return b, err
 	}
+	first, err := r.project.FirstPull(ctx, session.Entry{Name: r.sess.Name(), State: s}, a.Branch)
+	if err != nil {
+		return b, err
+	}
+	b.Notes = append(b.Notes, first...)
 	if snap, err := r.IssueSnapshot(); err == nil {
 		b.Request, b.RequestAt, b.Digest, b.Asker = markdown.Raw(snap.Title.String()+"\n\n"+snap.Body.String()), snap.CutOff, snap.Digest, snap.Requester.Login
 		b.Notes = append(b.Notes, BaseNotes(snap.Base)...)

@@ -36,7 +36,7 @@ func TestDoctorProbesTheJob(t *testing.T) {
 	says(t, rows["event"], doctor.OK, "issues: issue #1")
 	says(t, rows["exec"], doctor.OK, "signals of the runner reach")
 	says(t, rows["runner"], doctor.Warning, "is kept", "--ephemeral")
-	says(t, rows["sandbox"], doctor.Warning, "Agents run as you")
+	says(t, rows["sandbox"], doctor.Warning, "agents run as you")
 	says(t, rows["permissions"], doctor.OK)
 	for _, name := range []string{"git", "tmux", "state", "runtime", "repository", "label", "public", "actions"} {
 		if len(rows[name]) != 1 || rows[name][0].State == doctor.Failed {
@@ -62,7 +62,10 @@ func TestDoctorProbesTheJob(t *testing.T) {
 	r.registered("self-hosted", `{"AgentId": "7", "Ephemeral": "True"}`)
 	says(t, r.probed(0, "--actions", "--write")["runner"], doctor.OK, "registered for one job")
 	r.registered("github-hosted", "")
-	says(t, r.probed(0, "--actions", "--write")["runner"], doctor.OK, "a machine of GitHub")
+	rows = r.probed(0, "--actions", "--write")
+	says(t, rows["runner"], doctor.OK, "a machine of GitHub")
+	says(t, rows["sandbox"], doctor.Warning, "runner (agents run as you, on a machine that ends with the job)", "the sockets of tmux")
+	says(t, rows["public"], doctor.OK, "on a machine that ends with the job")
 
 	r.setEnv(job.InputPrefix+"MAX_TIME", "soon")
 	r.setEnv("PATH", r.pathWithout("tmux"))

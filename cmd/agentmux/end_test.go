@@ -41,6 +41,36 @@ func TestTheEndOfARunIsTold(t *testing.T) {
 	t.Log(res.err)
 }
 
+// The level of the sandbox is told as it is, before, at and after the start.
+func TestTheLevelOfTheSandboxIsTold(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]struct{ level, words string }{
+		"":              {"none", "none (agents run as you)"},
+		"github-hosted": {"runner", "runner (agents run as you, on a machine that ends with the job)"},
+	} {
+		t.Run(want.level, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, rigOptions{playbook: quickPlaybook})
+			r.setEnv("RUNNER_ENVIRONMENT", kind)
+			if out := r.expect(0, "issue", "1", "--workflow", "quick", "--dry-run").out; !strings.Contains(out, "sandbox: "+want.level+"\n") {
+				t.Errorf("the dry run says\n%s", out)
+			}
+			if out := r.expect(0, "issue", "1", "--workflow", "quick", "--dry-run", "--json").out; !strings.Contains(out, `"sandbox": "`+want.level+`"`) {
+				t.Errorf("the dry run says\n%s", out)
+			}
+			if res := r.expect(0, append([]string{"issue", "1"}, quickRun...)...); !strings.Contains(res.err, "sandbox: "+want.level+")") {
+				t.Errorf("the start says\n%s", res.err)
+			}
+			if out := r.expect(0, "status").out; !strings.Contains(out, "sandbox: "+want.words+"\n") {
+				t.Errorf("the status says\n%s", out)
+			}
+			if out := r.expect(0, "status", "--json").out; !strings.Contains(out, `"sandbox": "`+want.level+`"`) {
+				t.Errorf("the status says\n%s", out)
+			}
+		})
+	}
+}
+
 func TestTheLogOfARunInAFormatForPrograms(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"net"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/account"
+	"github.com/agentmux/agentmux/bot/inbox"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
@@ -77,10 +81,58 @@ func TestGitHub(t *testing.T) {
 	t.Run("60 a person opens it", func(t *testing.T) { pullByAPerson(t, false) })
 	t.Run("60 a person opens and merges it", func(t *testing.T) { pullByAPerson(t, true) })
 	t.Run("60 a person closed the pull request", pullClosed)
+	t.Run("60 a person merged the pull request", pullMerged)
 	t.Run("61 nothing changed", nothingChanged)
 	t.Run("63 another base", otherBase)
 	t.Run("59 commits of people on the branch", peopleOnTheBranch)
 	t.Run("59 commits of people that conflict", peopleInConflict)
+}
+
+// The first pull request of a repository names the workflows that give secrets to its branch, also when it
+// is renewed; the next one does not.
+func TestGitHub9TheFirstPullRequestNamesWorkflowsWithSecrets(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook, files: map[string]string{
+		"a.txt": "one\n", ".github/workflows/lint.yml": "on: push\njobs: {}\n", ".github/workflows/nightly.yml": "on: schedule\njobs: {a: {env: {K: '${{ secrets.OTHER }}'}}}\n",
+		".github/workflows/ci.yml": "on: [push, pull_request]\njobs: {a: {env: {K: '${{ secrets.DEPLOY }}', T: '${{ secrets.GITHUB_TOKEN }}'}}}\n",
+	}})
+	const says = "with secrets: .github/workflows/ci.yml (push, pull_request). agentmux doctor says"
+	repo := r.github.Repo(rigRepo)
+	r.quick(0)
+	first := r.session()
+	repo.AddIssue(fakehub.IssueSpec{Title: "Once more", Body: "Both files should say two.\n", Author: rigOwner, Labels: []string{"agentmux"}})
+	r.expect(0, append([]string{"issue", "3"}, quickRun...)...)
+	r.write(r.dir+"/playbook.yaml", strings.ReplaceAll(quickPlaybook, `"two\n"`, `"three\n"`))
+	r.expect(0, "resume", first.Name, "--headless", "--changes", "say three")
+	pulls := repo.Pulls()
+	if len(pulls) != 2 || !strings.Contains(pulls[0].Body, says) || strings.Contains(pulls[1].Body, "secrets") {
+		t.Errorf("%d pull requests: %+v", len(pulls), pulls)
+	}
+}
+
+// A session that a person starts says, too, what agents see none of: what is at the base, less what the
+// clone has the content of.
+func TestTheContentThatAgentsLackIsTold(t *testing.T) {
+	t.Parallel()
+	content := "large\n"
+	pointer := func(text string) (oid, file string) {
+		oid = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+		return oid, fmt.Sprintf("version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %d\n", oid, len(text))
+	}
+	oid, there := pointer(content)
+	_, absent := pointer("elsewhere\n")
+	r := newRig(t, rigOptions{playbook: quickPlaybook, files: map[string]string{
+		"a.txt": "one\n", ".gitattributes": "*.bin filter=lfs -text\n", "there.bin": there, "absent.bin": absent,
+	}})
+	r.write(filepath.Join(r.clone, ".git", "lfs", "objects", oid[:2], oid[2:4], oid), content)
+	const want = "0 submodules, 1 LFS file: agents see none of their content"
+	if out := r.expect(0, "issue", "1", "--workflow", "quick", "--dry-run").out; !strings.Contains(out, want) {
+		t.Errorf("the dry run says\n%s", out)
+	}
+	r.quick(0)
+	if body := r.github.Repo(rigRepo).Pulls()[0].Body; !strings.Contains(body, want) {
+		t.Errorf("the pull request says\n%s", body)
+	}
 }
 
 // workflowsOfTheBase lets the base get a workflow file while a session waits: a branch without
@@ -185,6 +237,20 @@ func pullByAPerson(t *testing.T, merged bool) {
 	}
 }
 
+// takesNoChanges asks for changes of a session whose pull request is not open: nothing begins.
+func (r *rig) takesNoChanges(says string) {
+	r.t.Helper()
+	e := r.session()
+	for _, args := range [][]string{{"resume", e.Name, "--headless", "--changes", "say three"}, {"changes", "say three", e.Name}} {
+		if res := r.expect(2, args...); !strings.Contains(res.err, says) {
+			r.t.Errorf("%v does not say %q:\n%s", args, says, res.err)
+		}
+	}
+	if now := r.session(); now.State.Seq != e.State.Seq || len(inbox.Unread(e.Dir, now.State)) != 0 {
+		r.t.Errorf("record %d, before %d; unread %v", now.State.Seq, e.State.Seq, inbox.Unread(e.Dir, now.State))
+	}
+}
+
 func pullClosed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
@@ -192,14 +258,24 @@ func pullClosed(t *testing.T) {
 	r.quick(0)
 	number := r.session().State.Completion.PRNumber
 	repo.CloseIssue(number, rigOwner)
+	r.takesNoChanges("is closed: reopen it")
+	repo.ReopenIssue(number, rigOwner)
 	r.write(r.dir+"/playbook.yaml", strings.ReplaceAll(quickPlaybook, `"two\n"`, `"three\n"`))
-	r.parked(r.expect(3, "resume", r.session().Name, "--headless", "--changes", "say three"), orchestrator.ReasonPRRefused, "a person closed pull request")
-	if len(repo.Pulls()) != 1 || repo.Issue(number).State != "closed" {
+	r.expect(0, "resume", r.session().Name, "--headless", "--changes", "say three")
+	r.done(r.session())
+	if len(repo.Pulls()) != 1 {
 		t.Errorf("pulls: %+v", repo.Pulls())
 	}
-	repo.ReopenIssue(number, rigOwner)
-	r.expect(0, "resume", "--headless")
-	r.done(r.session())
+	r.github.Check(t)
+}
+
+func pullMerged(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	repo := r.github.Repo(rigRepo)
+	r.quick(0)
+	repo.Merge(r.session().State.Completion.PRNumber, rigOwner)
+	r.takesNoChanges("was merged; agentmux issue 1 --new")
 	r.github.Check(t)
 }
 
@@ -224,6 +300,9 @@ func otherBase(t *testing.T) {
 	pull := repo.Pulls()[0]
 	if pull.Base != "next" || !strings.Contains(pull.Body, "\nRefs #1") || strings.Contains(pull.Body, "Closes #") {
 		t.Errorf("base %s, body:\n%s", pull.Base, pull.Body)
+	}
+	if !strings.Contains(pull.Body, "\n## Who Worked\n- planner: script, its default model\n- coder: script,") || !strings.Contains(pull.Body, "\nTokens: ") {
+		t.Errorf("it does not say who worked, and what was used:\n%s", pull.Body)
 	}
 }
 

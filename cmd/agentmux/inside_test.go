@@ -1,11 +1,15 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/agentmux/agentmux/internal/agent/process"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -68,6 +72,55 @@ agents:
 		t.Errorf("there are commands: %s", commands)
 	}
 	r.expect(0, "stop") // a person may
+}
+
+// TestSecurity19TheSetupOfAWorkspaceSteersNoSession has the command that prepares a workspace, which
+// runs what agents wrote, try commands of a person. What it leaves running ends with it.
+func TestSecurity19TheSetupOfAWorkspaceSteersNoSession(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(r.dir, "home", ".config", "agentmux", "config.yaml")
+	r.write(config, r.read(config)+"sandbox: {setup: [sh, "+yamlText(filepath.Join(r.dir, "try.sh"))+"]}\n")
+	r.write(filepath.Join(r.dir, "try.sh"), `here=$PWD
+setsid sh -c 'echo $$ >"$0/pid.new"; mv "$0/pid.new" "$0/pid"; exec sleep 600' "$here" </dev/null >/dev/null 2>&1 &
+until [ -e pid ]; do :; done
+cat pid >>"`+r.dir+`/left"
+rm pid
+cd `+r.clone+`
+export AGENTMUX_TEST_BINARY=1
+clean="env -i PATH=$PATH HOME=`+filepath.Join(r.dir, "home")+` XDG_RUNTIME_DIR=`+filepath.Join(r.dir, "r")+` AGENTMUX_TEST_BINARY=1"
+for words in "approve" "stop" "say stop"; do
+	for how in "" "$clean" "setsid -w $clean"; do
+		$how `+own+` $words </dev/null >"`+r.dir+`/out" 2>&1
+		echo "$? $words ($how): $(head -c 300 "`+r.dir+`/out" | tr '\n' ' ')" >>"`+r.dir+`/said"
+	done
+done
+`)
+	r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
+	said, left := strings.Split(strings.TrimSpace(r.read(r.dir, "said")), "\n"), strings.Fields(r.read(r.dir, "left"))
+	if len(left) < 3 || len(said) != 9*len(left) {
+		t.Errorf("%d answers in %d workspaces", len(said), len(left))
+	}
+	for _, line := range said {
+		if !strings.HasPrefix(line, "2 ") || !strings.Contains(line, "is for a person") {
+			t.Errorf("not refused: %s", line)
+		}
+	}
+	for _, text := range left {
+		pid, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := process.StartTime(pid); !errors.Is(err, process.ErrNotFound) {
+			t.Errorf("process %d is left: %v", pid, err)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	r.done(r.session())
 }
 
 // TestSecurity19ALineNeedsTheKeyOfItsLaunch hands in the plan in the planner's name, by a line

@@ -42,7 +42,7 @@ the foreground and asks no questions.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.Repo, "repo", "", "the issue's repository as `[host/]owner/name`, when it is not origin's")
 	flags.BoolVar(&f.Mirror, "mirror", false, "show the session on the issue although it has no label")
-	flags.BoolVar(&f.NoMirror, "no-mirror", false, "write nothing on the issue")
+	flags.BoolVar(&f.NoMirror, "no-mirror", false, "write nothing on the issue, and read no comments there")
 	flags.BoolVar(&f.New, "new", false, "start a new session although there is an unfinished one, or an open pull request")
 	flags.BoolVar(&f.Take, "take", false, "start although another host is at work on the issue, if nothing was heard of that host for 10 minutes")
 	return group(groupStart, cmd)

@@ -106,3 +106,37 @@ func TestGitHub82ACommandReadsTheCommentsOnceMore(t *testing.T) {
 		t.Errorf("left on the server: %v", left)
 	}
 }
+
+// A session that is not shown on its issue hears its comments, too: its receipts are all that it writes there. One whose person
+// wants nothing on the issue reads none.
+func TestACommandHearsCommentsWithoutAMirror(t *testing.T) {
+	t.Parallel()
+	for name, quiet := range map[string]bool{"mirror off": false, "no mirror, said the person": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, rigOptions{playbook: heldPlaybook, config: "github: {mirror: off}\n"})
+			args := append([]string{"issue", "1"}, quickRun...)
+			if quiet {
+				args = append(args, "--no-mirror")
+			}
+			host := r.background(args...)
+			r.atWork("coder")
+			if quiet {
+				id := r.github.Repo(rigRepo).Comment(1, "/agentmux stop", rigOwner)
+				r.expect(0, "stop")
+				if got := r.receipts(id); got != "" {
+					t.Errorf("receipts %q", got)
+				}
+			} else {
+				r.commented("/agentmux stop", "eyes +1")
+			}
+			host.over()
+			if code := host.cmd.ProcessState.ExitCode(); code != 130 {
+				t.Errorf("exit %d\n%s", code, host.out.String())
+			}
+			if r.says("") {
+				t.Errorf("it writes on the issue: %+v", r.github.Repo(rigRepo).Comments(1))
+			}
+		})
+	}
+}

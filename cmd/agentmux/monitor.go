@@ -48,8 +48,9 @@ func runMonitor(ctx context.Context, a *app, args []string, o monitorOptions) er
 	if !attached {
 		return nil // tmux starts it again when a terminal attaches
 	}
+	_, sandbox := a.Sandbox()
 	return monitor.Run(ctx, monitor.Options{
-		Dir: entry.Dir, In: a.In, Out: a.Raw, Shown: a.Shown(), Detach: hosting.Detacher(ctx, entry, o.control),
+		Dir: entry.Dir, Sandbox: sandbox, In: a.In, Out: a.Raw, Shown: a.Shown(), Detach: hosting.Detacher(ctx, entry, o.control),
 		Changes: func(s *orchestrator.State) string {
 			return show.ChangesText(ctx, a, session.Entry{Name: entry.Name, Dir: entry.Dir, State: s})
 		},

@@ -32,6 +32,21 @@ func (r Reader) path(format string, args ...any) string {
 	return "repos/" + r.Repo.String() + fmt.Sprintf(format, args...)
 }
 
+// State returns what became of a pull request.
+func (r Reader) State(ctx context.Context, pr int) (ghsync.PullRequestState, error) {
+	var pull struct {
+		State  ghsync.PullRequestState `json:"state"`
+		Merged bool                    `json:"merged"`
+	}
+	if err := r.Client.Read(ctx, r.path("/pulls/%d", pr), &pull); err != nil {
+		return "", fmt.Errorf("read pull request %d: %w", pr, err)
+	}
+	if pull.Merged {
+		return ghsync.PullRequestMerged, nil
+	}
+	return pull.State, nil
+}
+
 // Comment is a comment of a review at a line.
 type Comment struct {
 	Author  ghsync.Account

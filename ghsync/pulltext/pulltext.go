@@ -37,6 +37,9 @@ type Body struct {
 	Verdicts []Verdict
 	Findings []Finding // open ones, if exhausted
 
+	Crew []string // who worked, a line each; see [story.Crew]
+	Used string   // what they used; empty: not known
+
 	Issue    int          // 0: none
 	Closes   bool         // merging closes the issue: same repository, default branch
 	Template markdown.Raw // the repository's pull request template
@@ -96,6 +99,7 @@ func (b Body) render(room int) string {
 	if len(b.Findings) > 0 {
 		out = append(out, "### Open findings\n"+b.findings(n, room))
 	}
+	out = append(out, "## Who Worked\n"+b.crew(n))
 	if t := strings.TrimSpace(templateHint().ReplaceAllString(string(b.Template), "")); t != "" {
 		out = append(out, "---", n.Block(trim(markdown.Raw(t), room)))
 	}
@@ -163,6 +167,19 @@ func (b Body) verdicts(n markdown.Neutralizer) string {
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// crew tells who worked and what was used.
+func (b Body) crew(n markdown.Neutralizer) string {
+	var lines []string
+	for _, line := range b.Crew {
+		lines = append(lines, "- "+n.Inline(markdown.Shorten(markdown.Raw(line), 300)))
+	}
+	used := "Tokens: " + notAvailable
+	if b.Used != "" {
+		used = n.Inline(markdown.Shorten(markdown.Raw(b.Used), 1000))
+	}
+	return orMissing(strings.Join(lines, "\n")) + "\n\n" + used
 }
 
 func (b Body) findings(n markdown.Neutralizer, room int) string {

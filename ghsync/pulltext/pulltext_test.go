@@ -24,6 +24,7 @@ func wholeBody() pulltext.Body {
 			{Role: "reviewer_logic", Verdict: "pass", Commit: "b07d3e9000000000000000000000000000000000"},
 			{Role: "reviewer_quality", Verdict: "pass", Summary: "Fine, see #4.\nMore."},
 		},
+		Crew: []string{"planner: claude, model opus", "coder: codex, its default model, in place of claude @x"}, Used: "Tokens: 1200 in, 34 out",
 		Issue: 12, Closes: true,
 	}
 }
@@ -35,6 +36,7 @@ const wholeBodyText = "**Needs a look:** `go.mod` changed.\n" +
 	"## Summary\nRetries with backoff. Closes `#3`, thanks `@x`.\n\n" +
 	"## Plan Summary\n### Goal\nRetry.\n\n" +
 	"## Review Verdict\n- reviewer_logic: pass at `b07d3e9`\n- reviewer_quality: pass, passed before the last change: Fine, see `#4`.\n\n" +
+	"## Who Worked\n- planner: claude, model opus\n- coder: codex, its default model, in place of claude `@x`\n\nTokens: 1200 in, 34 out\n\n" +
 	"Closes #12\n<!-- agentmux session=20261121-100512-issue-12-add-retry kind=status seq=58 -->"
 
 func TestBodyTellsTheWholeStory(t *testing.T) {
@@ -69,7 +71,7 @@ func TestBodyNamesWhatIsMissingOrOpen(t *testing.T) {
 func TestBodySaysNoMoreThanItKnows(t *testing.T) {
 	b := pulltext.Body{Session: "s", Request: "Do it", Verdicts: []pulltext.Verdict{{Role: "reviewer", Verdict: "fail"}}}
 	want := "## Initial Request\n```text\nDo it\n```\n\n## Summary\n(not available)\n\n## Plan Summary\n(not available)\n\n" +
-		"## Review Verdict\n- reviewer: fail\n<!-- agentmux session=s kind=status seq=0 -->"
+		"## Review Verdict\n- reviewer: fail\n\n## Who Worked\n(not available)\n\nTokens: (not available)\n<!-- agentmux session=s kind=status seq=0 -->"
 	if got := pulltext.Render(b); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -117,6 +117,34 @@ func Check(ctx context.Context, repo *gitrepo.Store, spec Spec) (Report, error) 
 	return c.report, nil
 }
 
+// Approval is what a person let pass.
+type Approval struct {
+	Shown []string // the findings, in words, that the person saw
+	Paths bool     // blocked paths among them pass, too
+}
+
+// CheckApproved is Check of a change that a person approved. What looks like a secret passes if it was
+// shown. Nothing passes if something is found that was not shown or may not pass; a secret that the
+// process holds never does.
+func CheckApproved(ctx context.Context, repo *gitrepo.Store, spec Spec, a Approval) (Report, error) {
+	report, err := Check(ctx, repo, spec)
+	if err != nil || !report.Blocked() {
+		return report, err
+	}
+	spec.Allow, spec.Approved = slices.Clone(spec.Allow), slices.Clone(spec.Approved)
+	for _, f := range report.Findings {
+		switch {
+		case !slices.Contains(a.Shown, f.String()), f.SHA256 == "" && !a.Paths:
+			return report, nil
+		case f.SHA256 != "":
+			spec.Approved = append(spec.Approved, f.SHA256)
+		case f.Path != "":
+			spec.Allow = append(spec.Allow, f.Path)
+		}
+	}
+	return Check(ctx, repo, spec)
+}
+
 func (c *check) find(f Finding) { c.report.Findings = append(c.report.Findings, f) }
 
 func (c *check) hold(n Note) { c.report.Held = append(c.report.Held, n) }

@@ -43,6 +43,9 @@ import (
 // would be found in harmless text.
 const minSecret = 16
 
+// githubToken is the name of the tokens that a process acts with on GitHub.
+const githubToken = "github-token"
+
 // ErrShort says that a value is too short to be searched for.
 var ErrShort = fmt.Errorf("secret is shorter than %d characters", minSecret)
 
@@ -130,9 +133,23 @@ func (r *Redactor) Add(name, value string) error {
 	return nil
 }
 
+// Short reports whether Add would refuse a value as too short.
+func Short(value string) bool {
+	lines, _ := secretLines(value)
+	return !slices.ContainsFunc(lines, func(line string) bool { return utf8.RuneCountInString(line) >= minSecret })
+}
+
 // AddSecret is Add for the value of a Secret.
 func (r *Redactor) AddSecret(name string, secret Secret) error {
 	return r.Add(name, secret.Reveal())
+}
+
+// AddToken is AddSecret for a token that this process acts with on GitHub.
+func (r *Redactor) AddToken(token Secret) error { return r.AddSecret(githubToken, token) }
+
+// IsToken reports whether a value is a token that this process acts with on GitHub, or did.
+func (r *Redactor) IsToken(value string) bool {
+	return slices.ContainsFunc(r.Values(), func(v Value) bool { return v.Name == githubToken && v.Secret.Reveal() == strings.TrimSpace(value) })
 }
 
 // Values returns the exact values, line by line and the oldest first, for a process of

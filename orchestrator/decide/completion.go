@@ -74,7 +74,7 @@ func (p *completion) inspected(tree string, res orchestrator.Result) {
 		p.nextStep()
 		return
 	}
-	c.Next, c.Asked, c.Findings = "", res.Held, res.Findings
+	c.Next, c.Asked, c.Findings, c.Shown = "", res.Held, res.Findings, len(res.Findings) > 0
 	p.gate.open(orchestrator.GateCompletion, p.reason())
 }
 
@@ -120,9 +120,10 @@ func (p *completion) advance(step string) {
 
 func (p *completion) askCommit() {
 	c := p.s.Completion
+	seen := c.Approved && c.Shown
 	p.effect(orchestrator.EffCommit, "commit@"+p.round(), orchestrator.Args{
 		Commit: p.s.Integrated.Commit, Tree: p.s.Integrated.Tree, Base: p.s.BaseSHA, Exclude: c.Exclude,
-		Message: duty.CommitMessage(p.def, p.s), Allowed: c.Approved && c.Shown && (p.s.Interactive || c.Attended), Date: c.AuthorDate, Round: p.s.ChangeRound,
+		Message: duty.CommitMessage(p.def, p.s), Allowed: seen && (p.s.Interactive || c.Attended), Matches: seen, Date: c.AuthorDate, Round: p.s.ChangeRound,
 		Branch: p.s.FeatureBranch,
 	}, p.fsPending()...)
 }

@@ -143,7 +143,7 @@ func TestSecurity37AMovedStateAllowsNoPush(t *testing.T) {
 			c := &m.s.Completion
 			c.Approved, c.Shown, c.Attended, m.s.Interactive = true, true, true, true
 			for i := range m.s.Pending {
-				m.s.Pending[i].Args.Allowed = true
+				m.s.Pending[i].Args.Allowed, m.s.Pending[i].Args.Matches = true, true
 			}
 			m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffCommit }
 			settings := m.s.Settings
@@ -152,7 +152,7 @@ func TestSecurity37AMovedStateAllowsNoPush(t *testing.T) {
 			}})
 			m.do(orchestrator.Input{Kind: orchestrator.InOwed, Start: &orchestrator.Start{Live: []orchestrator.Launch{}}})
 			wants := m.wanted(orchestrator.EffCommit)
-			if len(wants) != 1 || wants[0].Args.Allowed || len(m.wanted(orchestrator.EffPush)) > 0 {
+			if len(wants) != 1 || wants[0].Args.Allowed || wants[0].Args.Matches || len(m.wanted(orchestrator.EffPush)) > 0 {
 				t.Fatalf("owes the commits %+v and pushes %+v", wants, m.wanted(orchestrator.EffPush))
 			}
 			m.do(orchestrator.Input{Kind: orchestrator.InEffectDone, Effect: &orchestrator.Outcome{ID: wants[0].ID, Result: orchestrator.Result{Findings: []string{"secret"}}}})

@@ -284,6 +284,36 @@ func TestProtocolP17NoLoopOfParks(t *testing.T) {
 	})
 }
 
+// What the completion gate shows when it opens is what approve is about: the person at hand lifts it
+// at once, the approval of a run without one lets pass what only looks like a secret.
+func TestProtocolG4AnApprovalLiftsWhatItsGateShowed(t *testing.T) {
+	for name, c := range map[string]struct {
+		change           func(*orchestrator.State)
+		found            []string
+		allowed, matches bool
+	}{
+		"with the person at hand": {interactive, []string{"x"}, true, true},
+		"without one":             {func(s *orchestrator.State) { s.Settings.ApproveCompletion = true }, []string{"x"}, false, true},
+		"where nothing was found": {interactive, nil, false, false},
+		"where no gate asks":      {func(s *orchestrator.State) { s.Interactive, s.Settings.SkipFinalApproval = true, true }, []string{"x"}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newSim(t, "quick", c.change)
+			m.result = completion(orchestrator.EffInspect, orchestrator.Result{Findings: c.found})
+			m.toEnd()
+			if m.s.Gate != nil {
+				m.command("approve", nil)
+			}
+			m.phase(orchestrator.PhaseDone)
+			for _, e := range m.done {
+				if e.Type == orchestrator.EffCommit && (e.Args.Allowed != c.allowed || e.Args.Matches != c.matches) {
+					t.Errorf("lifted: all %v, matches %v", e.Args.Allowed, e.Args.Matches)
+				}
+			}
+		})
+	}
+}
+
 func TestProtocolK6ApprovalFiles(t *testing.T) {
 	gate := func(t *testing.T) *sim {
 		m := newSim(t, "quick", interactive)

@@ -260,7 +260,18 @@ func TestProtocolP6ConflictOfAFixGoesToAPerson(t *testing.T) {
 	}
 	m.fails("reviewer_logic")
 	name := m.own(orchestrator.FixTask)
+	m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffPreserve }
 	m.fixed()
+	for _, e := range m.s.Pending { // what it keeps is in no workspace any more
+		if e.Type != orchestrator.EffPreserve && (e.Type != orchestrator.EffCheckpoint || len(e.After) != 1) {
+			t.Errorf("pending: %s after %v", e.Type, e.After)
+		}
+	}
+	if len(m.s.Pending) != 2 {
+		t.Errorf("%d are pending", len(m.s.Pending))
+	}
+	m.hold = nil
+	m.settle()
 	m.parked(orchestrator.ReasonMergeUnresolved)
 	if kept := m.effects(orchestrator.EffPreserve); len(kept) != 1 || kept[0].Args.Tree != "work of "+name || kept[0].Args.Task != orchestrator.FixTask {
 		t.Errorf("kept %+v", kept)

@@ -195,8 +195,8 @@ func (q *queue) moveAside(paths ...string) {
 const checkpointPause = time.Second
 
 // checkpoint has the session kept where another host finds it, with what workspaces hold.
-// It is made behind the pending effects of a type, after a pause. The latest one is all
-// that is wanted; one key keeps it behind an earlier one that is being made.
+// It is made behind the pending effects of a type and those that preserve work, which is in no workspace
+// any more, after a pause. The latest one is all that is wanted; one key keeps it behind an earlier one that is being made.
 func (q *queue) checkpoint(workspaces []string, behind string, pause time.Duration) {
 	at := q.now.Later(pause)
 	for _, e := range q.s.Pending { // one that takes the place of another waits no longer than that
@@ -206,7 +206,7 @@ func (q *queue) checkpoint(workspaces []string, behind string, pause time.Durati
 	}
 	q.dropPending(func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffCheckpoint })
 	q.effect(orchestrator.EffCheckpoint, "checkpoint", orchestrator.Args{Visit: q.s.Visit, Paths: workspaces},
-		q.pending(func(e orchestrator.Effect) bool { return e.Type == behind })...)
+		q.pending(func(e orchestrator.Effect) bool { return e.Type == behind || e.Type == orchestrator.EffPreserve })...)
 	if pause > 0 {
 		q.s.Pending[len(q.s.Pending)-1].NotBefore, q.effs[len(q.effs)-1].NotBefore = at, at
 	}

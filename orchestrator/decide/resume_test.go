@@ -326,7 +326,7 @@ func TestProtocolR4PhaseOfAClassicSession(t *testing.T) {
 }
 
 // classicSim takes a session of the earlier tool.
-func classicSim(t *testing.T, state string, dir orchestrator.ClassicDir, change func(*orchestrator.State)) *sim {
+func classicSim(t *testing.T, state string, dir orchestrator.ClassicDir, change func(*orchestrator.State), with ...func(*orchestrator.Start)) *sim {
 	t.Helper()
 	def, _, _ := workflows.Load("feature", nil)
 	s, err := orchestrator.Decode([]byte(state))
@@ -340,9 +340,11 @@ func classicSim(t *testing.T, state string, dir orchestrator.ClassicDir, change 
 	dir.SessionID, dir.Base, dir.Branch = "old", "head", "agentmux/old"
 	dir.Integrated = orchestrator.Integrated{Commit: "snap", Tree: "worktree"}
 	settings := orchestrator.DefaultSettings()
-	m.do(orchestrator.Input{Kind: orchestrator.InStart, Start: &orchestrator.Start{
-		Mode: orchestrator.StartResume, Classic: &dir, Settings: &settings,
-	}})
+	start := &orchestrator.Start{Mode: orchestrator.StartResume, Classic: &dir, Settings: &settings}
+	for _, change := range with {
+		change(start)
+	}
+	m.do(orchestrator.Input{Kind: orchestrator.InStart, Start: start})
 	return m
 }
 

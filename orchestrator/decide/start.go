@@ -14,6 +14,9 @@ import (
 // start handles a host that took the session. One of the earlier tool is always
 // taken as a resume: its host is gone for good.
 func (r *reducer) start() {
+	if base := r.in.Start.Base; base != "" && base != r.s.BaseBranch {
+		r.s.BaseBranch, r.changed = base, true
+	}
 	switch {
 	case r.s.IsClassic():
 		r.startClassic()
@@ -54,6 +57,14 @@ func (r *reducer) startClassic() {
 	}
 	if r.s.Phase != orchestrator.PhaseDone {
 		r.resumeRun(from, made.Inferred)
+		r.requestStarted()
+	}
+}
+
+// requestStarted asks for the changes that the start names.
+func (r *reducer) requestStarted() {
+	if r.in.Start.Changes != "" {
+		r.requestChanges(r.in.Start.Changes, origin{actor: "user", source: "cli", from: "agentmux resume --changes"})
 	}
 }
 
@@ -64,26 +75,21 @@ func (r *reducer) resume() {
 		r.s.Settings = *set
 		r.s.Settings.Msg.Rows, r.changed = routes, true
 	}
-	if base := r.in.Start.Base; base != "" && base != r.s.BaseBranch {
-		r.s.BaseBranch, r.changed = base, true
-	}
-	switch changes := r.in.Start.Changes; {
-	case changes != "" && (r.s.Parked() || r.pullOpen() || r.s.Gate != nil && !r.s.Ended()):
+	switch {
+	case r.in.Start.Changes != "" && (r.s.Parked() || r.pullOpen() || r.s.Gate != nil && !r.s.Ended()):
 		r.recordResumed(r.s.Phase, false)
 		r.plan.loseWorkspaces(r.in.Start.Lost)
-		r.requestChanges(changes, origin{actor: "user", source: "cli", from: "agentmux resume --changes"})
+		r.requestStarted()
 	case r.s.Phase == orchestrator.PhaseDone: // nothing is owed but what is pending
 	default:
 		r.resumeRun(r.s.Phase, false)
-		if changes != "" {
-			r.requestChanges(changes, origin{actor: "user", source: "cli", from: "agentmux resume --changes"})
-		}
+		r.requestStarted()
 	}
 }
 
-// pullOpen reports whether a finished session has a pull request that changes can go to.
+// pullOpen reports whether a finished session has a pull request, which was open when the start was made.
 func (r *reducer) pullOpen() bool {
-	return r.s.Phase == orchestrator.PhaseDone && (r.s.Completion.PRNumber > 0 || r.in.Start.PROpen)
+	return r.s.Phase == orchestrator.PhaseDone && r.s.Completion.PRNumber > 0
 }
 
 // resumeRun clears what interrupted the session and issues again what the phase

@@ -43,7 +43,7 @@ func TestProtocolT9TheViewsFollowTheSession(t *testing.T) {
 				var q postbox.Queue
 				var o postbox.Offset
 				return w.view(&q, session.QueuesDir, "shop-queue.json") && w.view(&o, session.OffsetsDir, "shop-page.json") &&
-					len(q.Entries) == 1 && q.Entries[0] == s.Messages[0] && q.Entries[0].State == state && o.Seq == seq && o.Agent == "shop/page"
+					len(q.Entries) == 1 && len(s.Messages) == 1 && q.Entries[0] == s.Messages[0] && q.Entries[0].State == state && o.Seq == seq && o.Agent == "shop/page"
 			}
 		}
 		st := w.until("shown as delivered", shown(orchestrator.MessageDelivered, 0))

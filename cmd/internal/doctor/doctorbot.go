@@ -200,6 +200,8 @@ func (g *githubProbe) runner() Probe {
 	switch {
 	case g.repo.Private:
 		return passed(name, "a private repository: those who may read it write what agents read")
+	case !g.Host.Unsandboxed(g.Config):
+		return passed(name, "a public repository, on a machine that ends with the job")
 	case g.Config.Gate.PublicUnsandboxed:
 		return row(name, Warning, "a public repository without a sandbox, allowed by gate.public_unsandboxed: anyone's text may reach agents that run as you, on a machine that stays",
 			"serve it on a machine that is thrown away, or as a user that has nothing else")

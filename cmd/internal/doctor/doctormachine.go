@@ -237,16 +237,19 @@ var openToAgents = []string{
 	"workspaces and transcripts of other agents",
 }
 
+// levelNone is the level at which agents have what the person has, for as long as the machine exists.
+const levelNone = "none"
+
 // probeSandbox says plainly what is open without one.
 func probeSandbox(ctx context.Context, c *config.Config) Probe {
 	open := openToAgents
 	if remote.Closed(ctx) {
 		open = slices.DeleteFunc(slices.Clone(open), func(what string) bool { return what == memoryOfGit })
 	}
-	detail := "none. Agents run as you; what only a sandbox or another user of the machine closes is open to them:\n- " +
-		strings.Join(open, "\n- ")
+	level, words := host.Sandbox(c, os.LookupEnv)
+	detail := words + ". What only a sandbox or another user of the machine closes is open to them:\n- " + strings.Join(open, "\n- ")
 	hint := "use trusted repositories and authors only"
-	if c.Sandbox.UnsafeFlags == nil {
+	if c.Sandbox.UnsafeFlags == nil && level == levelNone {
 		hint += "; CLIs that skip every question are refused unattended until sandbox.unsafe_flags is set in your own configuration"
 	}
 	return row("sandbox", Warning, detail, hint)

@@ -47,7 +47,7 @@ func runClaimed(ctx context.Context, a *site.Finder, s *site.Site, spec host.Run
 		defer stop()
 	}
 	var runner tenure.Runner = s.Host
-	if issue.number > 0 && spec.Mirror.On {
+	if issue.number > 0 && !issue.quiet {
 		heard, stop, err := listen(ctx, s, issue, &t)
 		if err != nil {
 			return nil, err
@@ -78,6 +78,7 @@ type claimedIssue struct {
 	repo   ghsync.Repo
 	id     int64 // of the repository
 	number int
+	quiet  bool // its comments are not read
 
 	shared bool           // agents of the session work for it and for others
 	others []int          // for which other agents work
@@ -123,7 +124,7 @@ func issueIn(dir string, s *site.Site, backup bool) (claimedIssue, error) {
 		return claimedIssue{}, nil //nolint:nilerr // of an older version, which claimed nothing
 	}
 	owner, name, _ := strings.Cut(string(state.Repo), "/")
-	return claimedIssue{repo: ghsync.Repo{Owner: owner, Name: name}, id: snap.RepoID, number: state.IssueNumber}, nil
+	return claimedIssue{repo: ghsync.Repo{Owner: owner, Name: name}, id: snap.RepoID, number: state.IssueNumber, quiet: state.Quiet}, nil
 }
 
 // issuesOfAgents are those that agents of a run of an agents file work for. err is that of its state.
@@ -151,6 +152,7 @@ func issuesOfAgents(sess *session.Session, state *orchestrator.State, err error)
 		owner, repo, _ := strings.Cut(snap.Repo, "/")
 		of = claimedIssue{
 			repo: ghsync.Repo{Owner: owner, Name: repo}, id: snap.RepoID, number: snap.Issue, shared: true, agents: map[int]string{snap.Issue: name},
+			quiet: state.Quiet,
 		}
 	}
 	return of, nil

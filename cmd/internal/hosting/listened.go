@@ -42,9 +42,9 @@ type listened struct {
 	held   atomic.Pointer[claim.Held]
 }
 
-// listen changes t so that the comments of a session that is shown on its issue, or on those of its agents, are heard while it
-// runs, and once more after its claim was given back. It returns what runs the session; stop ends
-// the listening.
+// listen changes t so that the comments on the issue of a session, or on those of its agents, are heard while it runs, and once more
+// after its claim was given back. Of a session that is not shown there the receipts alone tell what became of a command. It returns
+// what runs the session; stop ends the listening.
 func listen(ctx context.Context, s *site.Site, of claimedIssue, t *tenure.Spec) (r tenure.Runner, stop func(), err error) {
 	h := s.Host
 	sess, err := session.Open(t.Run.Dir)

@@ -19,6 +19,7 @@ type Facts struct {
 	Phases  []string     // ids of the phases of the workflow, in their order
 	Team    *agents.Team // of a run of an agents file, else nil
 	Running bool         // some process hosts the session
+	Sandbox string       // what the agents are kept from, in a few words
 }
 
 // Build makes the picture of a session from its state, its committed records, oldest
@@ -28,7 +29,7 @@ func Build(s *orchestrator.State, f Facts, records []orchestrator.Event, now tim
 	v := View{
 		Session: plain(s.SessionID), Title: title(s), Workflow: plain(s.Workflow),
 		Branch: plain(s.FeatureBranch), Base: plain(s.BaseBranch), PR: pullRequest(s),
-		Sandbox: "none (agents run as you)", Elapsed: elapsed(s, st, now), Paused: s.Paused, Parked: s.Parked(), Running: f.Running,
+		Sandbox: f.Sandbox, Elapsed: elapsed(s, st, now), Paused: s.Paused, Parked: s.Parked(), Running: f.Running,
 		Phases: phaseRows(s, f.Phases, st.Phases, now), Groups: groups(s), Agents: atWork(s, st.Agents, now),
 		Reviews: reviews(s), Research: research(s), Recent: recent(records, now.Location()),
 		Question: question(s), Outcome: outcome(s, st),

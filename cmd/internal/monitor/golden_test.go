@@ -64,7 +64,7 @@ type picture struct {
 }
 
 func (p picture) view() monitor.View {
-	return monitor.Build(p.state, monitor.Facts{Phases: featurePhases, Team: p.team, Running: p.host}, p.records, p.now)
+	return monitor.Build(p.state, monitor.Facts{Phases: featurePhases, Team: p.team, Running: p.host, Sandbox: "none (agents run as you)"}, p.records, p.now)
 }
 
 func newState() *orchestrator.State {

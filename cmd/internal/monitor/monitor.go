@@ -18,6 +18,8 @@ type Options struct {
 	In  io.Reader // keys
 	Out io.Writer // a terminal; anything else gets one picture and no colours
 
+	Sandbox string // what the agents are kept from, in a few words
+
 	// Send records a command of the person at the keys: Name, Args and Source
 	// are set, Actor and SourceID are the caller's to add. It may be called
 	// from any goroutine. nil: the monitor only shows.
@@ -48,7 +50,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("monitor: %w", err)
 	}
-	r.shown, r.changes = o.Shown, o.Changes
+	r.shown, r.changes, r.facts.Sandbox = o.Shown, o.Changes, o.Sandbox
 	if !paint.Terminal(o.Out) {
 		return once(r, o.Out)
 	}

@@ -47,7 +47,7 @@ func show(dir string) int {
 	if err != nil {
 		return 70
 	}
-	err = monitor.Run(ctx, monitor.Options{Dir: dir, In: in, Out: os.Stdout, Send: func(p orchestrator.Payload) (string, error) {
+	err = monitor.Run(ctx, monitor.Options{Dir: dir, In: in, Out: os.Stdout, Sandbox: "runner (of a test)", Send: func(p orchestrator.Payload) (string, error) {
 		data, err := json.Marshal(p)
 		if err != nil {
 			return "", err
@@ -188,7 +188,7 @@ func TestRunFollowsASessionInATerminal(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(base) })
 	s := newSession(t, base)
 	st := newStage(t, base, s.Dir)
-	st.shows("refuse-expired-tokens", "> architecting", "sandbox: none", "q quit")
+	st.shows("refuse-expired-tokens", "> architecting", "sandbox: runner (of a test)", "q quit")
 
 	rewrite(t, s, func(state *orchestrator.State) {
 		state.Gate = &orchestrator.Gate{Name: orchestrator.GatePlan}

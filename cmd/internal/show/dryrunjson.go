@@ -3,6 +3,7 @@ package show
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"os"
 
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/rehearsal"
@@ -62,10 +63,11 @@ type plannedJSON struct {
 // PrintDryRunJSON prints it for a script.
 func PrintDryRunJSON(a *console.Console, spec host.PrepareSpec, p *rehearsal.Preview, pull bool) error {
 	out := DryRunJSON{
-		Title: spec.Title, Removed: map[string]int{}, Workflow: p.State.Workflow, Config: spec.Source, Sandbox: "none",
+		Title: spec.Title, Removed: map[string]int{}, Workflow: p.State.Workflow, Config: spec.Source,
 		Base: spec.Base.Branch, BaseSHA: spec.Base.SHA, Branch: p.State.FeatureBranch, Agents: []dryAgentJSON{}, Prompts: []dryPromptJSON{},
 		Writes: []plannedJSON{}, Halt: a.Shown()(p.Halt),
 	}
+	out.Sandbox, _ = host.Sandbox(spec.Config, os.LookupEnv)
 	if s := spec.Snapshot; s != nil {
 		out.Issue, out.Repository, out.Title, out.TextSHA256 = s.Issue, s.Repo, s.Title.String(), s.Digest
 		out.Comments = s.Report.Comments.Used

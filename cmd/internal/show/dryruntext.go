@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -16,7 +17,8 @@ import (
 func PrintDryRun(a *console.Console, spec host.PrepareSpec, preview *rehearsal.Preview, pull bool) {
 	state := preview.State
 	printRequest(a, spec)
-	a.Print("workflow   %s, config: %s, sandbox: none", state.Workflow, spec.Source)
+	level, _ := host.Sandbox(spec.Config, os.LookupEnv)
+	a.Print("workflow   %s, config: %s, sandbox: %s", state.Workflow, spec.Source, level)
 	a.Print("base       %s at %s", console.Dash(spec.Base.Branch), spec.Base.SHA)
 	a.Print("branch     %s", state.FeatureBranch)
 	for _, l := range preview.Launches {

@@ -71,7 +71,8 @@ func PrintStatus(ctx context.Context, a *site.Finder, at *site.Site, w io.Writer
 	p.Row("phase", ink, "%s", phase)
 	printWhy(p, s, st)
 	printCoolDowns(p, s)
-	p.Row("workflow", paint.Plain, "%s, config: %s, sandbox: none (not built yet; agents run as you)", s.Workflow, s.ConfigSource)
+	_, sandbox := a.Sandbox()
+	p.Row("workflow", paint.Plain, "%s, config: %s, sandbox: %s", s.Workflow, s.ConfigSource, sandbox)
 	if note := setupOf(a, at, e); note != "" {
 		p.Row("setup", paint.Ask, "%s", note)
 	}

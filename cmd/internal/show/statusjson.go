@@ -145,8 +145,9 @@ func StatusOf(ctx context.Context, a *site.Finder, e session.Entry) StatusJSON {
 		Iteration: s.ReviewIteration, ChangeRound: s.ChangeRound, ChangeRequest: shown(string(s.ChangeRequest)),
 		Verdicts: verdicts(s, st), Agents: map[string]string{}, Subplans: subplans(s), SubplansDone: len(s.CompletedSubplans),
 		SubplansTotal: s.SubplanCount, Questions: openQuestions(s, shown), Commit: s.Completion.Commit, Pushed: s.Completion.Pushed,
-		Sandbox: "none", Setup: setupOf(a, nil, e), Settings: settingsOf(e), Shown: s.Mirror, CoolDowns: coolDownsJSON(s), Story: st, Next: st.Next(),
+		Setup: setupOf(a, nil, e), Settings: settingsOf(e), Shown: s.Mirror, CoolDowns: coolDownsJSON(s), Story: st, Next: st.Next(),
 	}
+	out.Sandbox, _ = a.Sandbox()
 	if s.Mirror {
 		out.GitHub = shown(mirror.Trouble(e.Dir))
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/account"
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/hostlog"
@@ -101,6 +102,17 @@ func (f *Finder) Sources(project string) config.Sources {
 		Home:      Home(),
 		Providers: builtIn.Names(),
 	}
+}
+
+// Sandbox is host.Sandbox of this machine. No project decides on it.
+func (f *Finder) Sandbox() (level, words string) {
+	own := f.Sources("")
+	own.Project = nil
+	c, problems := config.Load(own)
+	if problems.Err() != nil {
+		return "unknown", "unknown (the configuration cannot be read)"
+	}
+	return host.Sandbox(c, os.LookupEnv)
 }
 
 // Config loads every layer; problems are a usage error that lists them all.

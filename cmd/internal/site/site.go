@@ -153,7 +153,7 @@ func (s *Site) useGitHub(ctx context.Context, o *host.Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := o.Redactor.AddSecret("github-token", token); err != nil {
+	if err := o.Redactor.AddToken(token); err != nil {
 		_, hint := s.Identity.NoToken()
 		return exit.Usage(fmt.Errorf("%w; %s", &account.TokenError{From: s.Identity.From}, hint))
 	}

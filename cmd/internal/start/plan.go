@@ -46,10 +46,14 @@ func planIssue(ctx context.Context, a *site.Finder, s *site.Site, of issueOf, f 
 	if err != nil {
 		return nil, err
 	}
+	if judged.Snapshot.Base, err = of.project.Unseen(ctx, spec.Base.SHA); err != nil {
+		return nil, err
+	}
 	p := &planned{spec: spec, judge: judge, judged: judged, push: judged.Push}
 	issue := judged.Record.Issue
 	p.spec.Snapshot, p.spec.Repo, p.spec.Title, p.spec.Locked = &judged.Snapshot, of.repo, string(issue.Title), issue.Locked
 	p.spec.Workflow = judged.Workflow
+	p.spec.Quiet = f.NoMirror
 	p.spec.Mirror = judged.Mirrored(f.Mirror, f.NoMirror, s.Config.GitHub.Mirror)
 	return p, nil
 }

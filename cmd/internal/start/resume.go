@@ -153,6 +153,11 @@ func resume(ctx context.Context, a *site.Finder, r resumed) error {
 	if err != nil {
 		return err
 	}
+	if spec.Changes != "" {
+		if err := hosting.PullOpen(ctx, a, s, e); err != nil {
+			return err
+		}
+	}
 	steer.TellUnread(a, e)
 	spec.Attended = a.Terminal && !r.headless
 	if !spec.Attended || e.State != nil && !e.State.Interactive && !asksAgain(e.State) {
@@ -177,8 +182,10 @@ func (r resumed) trusted(ctx context.Context, a *site.Finder) (*site.Site, error
 // resumeDetached asks the person at this terminal what they have to allow, starts a detached host
 // and joins the session.
 func resumeDetached(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry, spec host.RunSpec) error {
-	if err := a.Connect(ctx, s, &hostlog.Log{Terminal: a.Err}); err != nil {
-		return err
+	if s.Log == nil { // not connected yet
+		if err := a.Connect(ctx, s, &hostlog.Log{Terminal: a.Err}); err != nil {
+			return err
+		}
 	}
 	if err := hosting.AskSetup(ctx, a, s, site.ProjectOf(e)); err != nil {
 		return err
@@ -245,6 +252,8 @@ func Owes(ctx context.Context, e session.Entry) bool {
 // resumeDone lets a host complete what a done session still owes.
 func resumeDone(ctx context.Context, a *site.Finder, r resumed) error {
 	switch e := r.entry; {
+	case r.spec.Changes != "":
+		return exit.Usage(fmt.Errorf("%s is done without a pull request that changes could go to; agentmux run \"...\" starts another", e.Name))
 	case Owes(ctx, e):
 		r.spec.Backup = false
 		s, err := r.trusted(ctx, a)

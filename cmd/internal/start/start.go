@@ -102,7 +102,8 @@ func (p *planned) run(ctx context.Context, a *site.Finder, s *site.Site, f *Opti
 		return err
 	}
 	crash.Point("release new session", "")
-	a.Say("session %s (config: %s, sandbox: none)", sess.Name(), p.spec.Source)
+	level, _ := host.Sandbox(s.Config, os.LookupEnv)
+	a.Say("session %s (config: %s, sandbox: %s)", sess.Name(), p.spec.Source, level)
 	if err := p.give(ctx, a, s, sess, f); err != nil {
 		tellUnbegun(a, sess, err)
 		return err

@@ -24,10 +24,14 @@ const (
 	wokenWait = time.Minute
 )
 
-// record appends a command for the session, unless the session would refuse it.
+// record appends a command for the session, unless the session would refuse it, or it asks for changes of a pull request that
+// is not open.
 func record(ctx context.Context, a *site.Finder, e session.Entry, p orchestrator.Payload) error {
 	var refused *command.RefusedError
 	err := foresee(e, p)
+	if err == nil && p.Name == "changes" && !e.Running {
+		err = hosting.PullOpen(ctx, a, nil, e)
+	}
 	if err == nil {
 		_, err = command.Append(e.Dir, p)
 	}

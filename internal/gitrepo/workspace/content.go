@@ -64,31 +64,57 @@ func (m *maker) fill(ctx context.Context, tmp string) ([]large, error) {
 }
 
 func (m *maker) fillSubmodules(ctx context.Context, tmp string) error {
-	entries, err := m.Entries(ctx, m.sha)
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(entries, gitrepo.Entry.Gitlink) {
-		return nil
-	}
-	names, err := m.submoduleNames(ctx)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		name := names[e.Path]
-		if !e.Gitlink() || name == "" || !filepath.IsLocal(name) {
-			continue
-		}
-		objects := filepath.Join(m.clone, "modules", filepath.FromSlash(name), "objects")
-		if info, err := os.Stat(objects); err != nil || !info.IsDir() {
-			continue
-		}
-		if err := m.exportTree(ctx, e.ID, objects, filepath.Join(tmp, filepath.FromSlash(e.Path))); err != nil {
+	modules, _, err := m.submodules(ctx)
+	for _, s := range modules {
+		if err := m.exportTree(ctx, s, filepath.Join(tmp, filepath.FromSlash(s.path))); err != nil {
 			return err
 		}
 	}
-	return nil
+	return err
+}
+
+// submodule is one of which the clone has a store, which may lack the commit.
+type submodule struct{ path, commit, objects string }
+
+// submodules returns those of which the clone has a store, and how many there are in all.
+func (m *maker) submodules(ctx context.Context) (stored []submodule, all int, err error) {
+	entries, err := m.Entries(ctx, m.sha)
+	if err != nil || !slices.ContainsFunc(entries, gitrepo.Entry.Gitlink) {
+		return nil, 0, err
+	}
+	names, err := m.submoduleNames(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, e := range entries {
+		if !e.Gitlink() {
+			continue
+		}
+		all++
+		name := names[e.Path]
+		if name == "" || !filepath.IsLocal(name) {
+			continue
+		}
+		objects := filepath.Join(m.clone, "modules", filepath.FromSlash(name), "objects")
+		if info, err := os.Stat(objects); err == nil && info.IsDir() {
+			stored = append(stored, submodule{e.Path, e.ID, objects})
+		}
+	}
+	return stored, all, nil
+}
+
+// in returns a call of git that finds the objects of a submodule, too. The repository that they are of, its
+// configuration with it, takes no part.
+func (m *maker) in(s submodule, args ...string) git.Call {
+	return git.Call{GitDir: m.Dir(), Guard: m.Guard, Dir: m.Dir(), Args: args, Env: []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + listed(s.objects)}}
+}
+
+// holds reports whether the store of a submodule has its commit.
+func (m *maker) holds(ctx context.Context, s submodule) (bool, error) {
+	if _, err := m.in(s, "cat-file", "-e", s.commit+"^{tree}").Run(ctx); err != nil {
+		return false, ctx.Err()
+	}
+	return true, nil
 }
 
 // submoduleNames reads the names by path from the .gitmodules of a commit.
@@ -108,28 +134,22 @@ func (m *maker) submoduleNames(ctx context.Context) (map[string]string, error) {
 	return names, err
 }
 
-// exportTree writes the files of a commit in a foreign object store to
-// dir. The store's own repository, its configuration with it, takes no part. A commit
-// that is not there leaves dir empty.
-func (m *maker) exportTree(ctx context.Context, commit, objects, dir string) error {
+// exportTree writes the files of a submodule to dir. A commit that is not there leaves dir empty.
+func (m *maker) exportTree(ctx context.Context, s submodule, dir string) error {
 	scratch, remove, err := m.Temporary("index")
 	if err != nil {
 		return err
 	}
 	defer remove()
-	c := git.Call{
-		GitDir: m.Dir(), Guard: m.Guard, WorkTree: dir, Index: filepath.Join(scratch, "index"), Dir: dir,
-		Env: []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + listed(objects)},
-	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	c.Args = []string{"cat-file", "-e", commit + "^{tree}"}
-	if _, err := c.Run(ctx); err != nil {
-		return ctx.Err()
+	if held, err := m.holds(ctx, s); err != nil || !held {
+		return err
 	}
-	for _, args := range [][]string{{"read-tree", commit}, {"checkout-index", "-a", "-f", "-q"}} {
-		c.Args = args
+	for _, args := range [][]string{{"read-tree", s.commit}, {"checkout-index", "-a", "-f", "-q"}} {
+		c := m.in(s, args...)
+		c.WorkTree, c.Index, c.Dir = dir, filepath.Join(scratch, "index"), dir
 		if _, err := c.Run(ctx); err != nil {
 			return err
 		}
@@ -160,6 +180,26 @@ func (m *maker) fillLarge(ctx context.Context, tmp string) ([]large, error) {
 	if _, err := os.Stat(store); err != nil {
 		return nil, nil
 	}
+	entries, err := m.filtered(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []large
+	for _, e := range entries {
+		l, ok, err := fillOne(filepath.Join(tmp, filepath.FromSlash(e.Path)), store)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			l.path = e.Path
+			list = append(list, l)
+		}
+	}
+	return list, nil
+}
+
+// filtered returns the files of the commit that LFS has.
+func (m *maker) filtered(ctx context.Context) ([]gitrepo.Entry, error) {
 	entries, err := m.Entries(ctx, m.sha)
 	if err != nil {
 		return nil, err
@@ -171,25 +211,21 @@ func (m *maker) fillLarge(ctx context.Context, tmp string) ([]large, error) {
 		}
 	}
 	filters, err := m.Filters(ctx, m.sha, paths)
-	if err != nil {
-		return nil, err
-	}
-	var list []large
-	for _, p := range paths {
-		if filters[p] != "lfs" {
-			continue
-		}
-		l, ok, err := fillOne(filepath.Join(tmp, filepath.FromSlash(p)), store)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			l.path = p
-			list = append(list, l)
-		}
-	}
-	return list, nil
+	return slices.DeleteFunc(slices.Clone(entries), func(e gitrepo.Entry) bool { return filters[e.Path] != "lfs" }), err
 }
+
+// pointed reads a pointer.
+func pointed(text []byte) (l large, ok bool) {
+	m := pointer().FindSubmatch(text)
+	if m == nil {
+		return l, false
+	}
+	size, err := strconv.ParseInt(string(m[2]), 10, 64)
+	return large{sum: string(m[1]), size: size}, err == nil
+}
+
+// in is where an LFS store has the content.
+func (l large) in(store string) string { return filepath.Join(store, l.sum[:2], l.sum[2:4], l.sum) }
 
 func fillOne(file, store string) (l large, ok bool, err error) {
 	info, err := os.Lstat(file)
@@ -200,15 +236,10 @@ func fillOne(file, store string) (l large, ok bool, err error) {
 	if err != nil {
 		return l, false, err
 	}
-	m := pointer().FindSubmatch(text)
-	if m == nil {
+	if l, ok = pointed(text); !ok {
 		return l, false, nil
 	}
-	l.sum = string(m[1])
-	if l.size, err = strconv.ParseInt(string(m[2]), 10, 64); err != nil {
-		return l, false, nil
-	}
-	content, err := os.Open(filepath.Join(store, l.sum[:2], l.sum[2:4], l.sum))
+	content, err := os.Open(l.in(store))
 	if errors.Is(err, fs.ErrNotExist) {
 		return l, false, nil
 	}

@@ -136,6 +136,9 @@ func TestLocalWorkspaceHasContentOfSubmodulesAndLFS(t *testing.T) {
 	}
 	repotest.Git(t, r.Clone, "commit", "-q", "-m", "submodules")
 	r.Fetch("HEAD")
+	if submodules, files, err := workspace.Lacking(t.Context(), r.Store, r.Base, r.Clone); submodules != 1 || files != 1 || err != nil {
+		t.Errorf("lacks %d submodules and %d files, %v", submodules, files, err)
+	}
 	dir := filepath.Join(r.State, "w")
 	if _, err := workspace.MakeLocal(t.Context(), r.Store, dir, r.Base, r.Clone); err != nil {
 		t.Fatal(err)
