@@ -5,8 +5,7 @@ package again
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"path/filepath"
 
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/journal"
@@ -33,15 +32,9 @@ func (f Former) Continue(ctx context.Context, j *journal.Journal, asked *gate.As
 	if asked.Trigger.Kind != gate.Label || asked.Workflow != "" && asked.Workflow != s.Workflow || !broken(s) {
 		return false, nil
 	}
-	if same, err := f.hasText(now.Digest); !same || err != nil {
-		return false, err
-	}
 	p := orchestrator.Payload{Name: "retry", Actor: asked.By.Account.Login, Source: "issue", SourceID: asked.Trigger.String()}
-	if err := command.Foresee(f.Dir, s, p, false); err != nil {
-		if errors.As(err, new(*command.RefusedError)) {
-			return false, nil
-		}
-		return false, err
+	if !f.hasText(now.Digest) || command.Foresee(f.Dir, s, p, false) != nil {
+		return false, nil // one that cannot be read keeps no request from another one
 	}
 	if over, err := f.Elsewhere(ctx); over || err != nil {
 		return false, err
@@ -60,18 +53,11 @@ func broken(s *orchestrator.State) bool {
 }
 
 // hasText reports whether the text that the session works from has this digest.
-func (f Former) hasText(digest string) (bool, error) {
-	sess, err := session.Open(f.Dir)
+func (f Former) hasText(digest string) bool {
+	data, err := session.ReadFile(filepath.Join(f.Dir, session.SnapshotFile))
 	if err != nil {
-		return false, err
-	}
-	data, err := session.ReadFile(sess.Path(session.SnapshotFile))
-	if err != nil {
-		return false, fmt.Errorf("read issue snapshot: %w", err)
+		return false
 	}
 	text, err := ghsync.ParseSnapshot(data)
-	if err != nil {
-		return false, fmt.Errorf("read issue snapshot: %w", err)
-	}
-	return text.Digest == digest, nil
+	return err == nil && text.Digest == digest
 }

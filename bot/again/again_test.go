@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -63,6 +64,7 @@ func TestALabelContinuesWhatFailed(t *testing.T) {
 			s.Outcome, s.OutcomeReason = orchestrator.OutcomeCanceled, orchestrator.ReasonClaimLost
 		}, another: true},
 		"another text":     {digest: "d2", another: true},
+		"its text is gone": {ask: func(f *again.Former, _ *gate.Asked) { _ = os.Remove(filepath.Join(f.Dir, session.SnapshotFile)) }, another: true},
 		"another workflow": {ask: func(_ *again.Former, a *gate.Asked) { a.Workflow = "feature" }, another: true},
 		"a comment":        {ask: func(_ *again.Former, a *gate.Asked) { a.Trigger = gate.CommentTrigger(7) }, another: true},
 		"it went on elsewhere": {ask: func(f *again.Former, _ *gate.Asked) {

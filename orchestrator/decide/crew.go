@@ -259,9 +259,8 @@ func (c *crew) forget(key orchestrator.AgentKey) {
 		c.s.Agents[key] = a
 	}
 	c.mail.Forget(key)
-	role, task := key.Split()
 	for i := range c.s.Questions {
-		if q := &c.s.Questions[i]; q.Open() && q.Role == role && q.Task == task {
+		if q := &c.s.Questions[i]; q.Open() && orchestrator.KeyOf(q.Role, q.Task) == key {
 			c.questions.withdraw(q)
 		}
 	}

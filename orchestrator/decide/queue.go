@@ -113,8 +113,7 @@ func (q *queue) effect(kind, key string, args orchestrator.Args, after ...string
 func (q *queue) stillPending(ids []string) []string {
 	var out []string
 	for _, id := range ids {
-		open := slices.ContainsFunc(q.s.Pending, func(e orchestrator.Effect) bool { return e.ID == id })
-		if open && !slices.Contains(out, id) {
+		if slices.ContainsFunc(q.s.Pending, func(e orchestrator.Effect) bool { return e.ID == id }) && !slices.Contains(out, id) {
 			out = append(out, id)
 		}
 	}

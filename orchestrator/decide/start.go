@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/agentmux/agentmux/orchestrator"
@@ -39,11 +40,7 @@ func (r *reducer) start() {
 }
 
 func (r *reducer) startClassic() {
-	from := r.s.Phase
-	c := r.in.Start.Classic
-	if c == nil {
-		c = &orchestrator.ClassicDir{SessionID: r.s.SessionID}
-	}
+	from, c := r.s.Phase, cmp.Or(r.in.Start.Classic, &orchestrator.ClassicDir{SessionID: r.s.SessionID})
 	made := upgrade.Classic(r.def, r.s, c, duty.ReviewRoles(r.def, r.s), r.now)
 	for _, id := range made.Markers {
 		r.effect(orchestrator.EffRemoveFiles, r.marker(id), orchestrator.Args{Paths: []string{r.marker(id)}, Visit: r.s.Visit})
