@@ -272,6 +272,25 @@ func TestGitHub66AJobIsCanceledInOrder(t *testing.T) {
 	}
 }
 
+// A job whose session a person stopped says so in its outputs, and is green: it did what it was told.
+func TestAJobWhoseSessionIsStoppedIsGreen(t *testing.T) {
+	t.Parallel()
+	at := filepath.Join(t.TempDir(), "at")
+	r := newRunner(t, rigOptions{playbook: waitingAt(at)})
+	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
+	r.event("issues", labelEvent("agentmux:quick"))
+	ran := r.action(map[string]string{"issue": "1"}, func(*os.Process) {
+		r.eventually("the coder works", func() bool { _, err := os.Stat(at); return err == nil }, nil)
+		r.github.Repo(rigRepo).Comment(1, "/agentmux stop", rigOwner)
+	})
+	if want := (map[string]int{"doctor": 0, "run": 0, "report": 0, "left": 0}); !maps.Equal(ran.codes, want) {
+		t.Errorf("steps %v\n%s", ran.codes, ran.logs)
+	}
+	if got := ran.outputs; got["outcome"] != "canceled" || got["exit-code"] != "130" || !strings.Contains(ran.logs["run"], "::notice title=agentmux::canceled") {
+		t.Errorf("outputs %q\n%s", got, ran.logs["run"])
+	}
+}
+
 // deadJob is a runner on which a job was killed while its coder worked, and another machine on which the
 // next commands run as the job of another run.
 func deadJob(t *testing.T, config string) *runner {

@@ -21,11 +21,11 @@ func EndWith(out io.Writer, err error) (outcome.Result, error) {
 	code, text := exit.Explain(err)
 	ofError(&result, err, text)
 	result.ExitCode = code
-	return result, r.end(result)
+	return result, r.end(context.Background(), result)
 }
 
 // End ends a job with a result, and writes its log.
 func End(out io.Writer, result outcome.Result) error {
 	r := run{log: NewLog(out), shown: func(text string) string { return text }}
-	return r.end(result)
+	return r.end(context.Background(), result)
 }

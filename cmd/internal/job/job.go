@@ -89,7 +89,7 @@ func Run(ctx context.Context, f *site.Finder, asked string) error {
 	} else if err != nil {
 		log.Annotate(Warning, "result.json", f.Redactor().Redact(err.Error()))
 	}
-	return r.end(result)
+	return r.end(ctx, result)
 }
 
 // handOverAfter leaves time to hand a session over before the token of the job ends, 24 hours after it was made.
@@ -215,7 +215,7 @@ const mostHeld = 9
 
 // end tells how the job ended, and returns the error with its exit code. What needs a person does
 // not fail it.
-func (r *run) end(result outcome.Result) error {
+func (r *run) end(ctx context.Context, result outcome.Result) error {
 	for i, path := range result.Held {
 		if i == mostHeld {
 			break
@@ -227,14 +227,14 @@ func (r *run) end(result outcome.Result) error {
 		r.finder.Say("%s", r.shown(line))
 		return exit.Quiet(result.ExitCode)
 	}
-	switch result.ExitCode {
-	case exit.Done:
+	switch code := result.ExitCode; {
+	case code == exit.Done:
 		r.finder.Say("%s", r.shown(line))
 		return nil
-	case exit.NeedsHuman, exit.Locked:
+	case code == exit.NeedsHuman, code == exit.Locked, code == exit.Canceled && !signaled(ctx): // a person stopped the session, not the job
 		r.log.Annotate(Notice, "agentmux", r.shown(line))
 		return nil
-	case exit.Canceled:
+	case code == exit.Canceled:
 		r.log.Annotate(Warning, "agentmux", r.shown(line))
 	default:
 		r.log.Annotate(Failure, "agentmux", r.shown(line))

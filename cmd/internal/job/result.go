@@ -92,7 +92,7 @@ func codeOf(r outcome.Result) int {
 		if r.Reason == string(orchestrator.ReasonClaimLost) {
 			return exit.Locked
 		}
-		return exit.Done // a person stopped it; a signal has a code of its own
+		return exit.Canceled
 	case orchestrator.OutcomeFailed:
 		return exit.Failed
 	}

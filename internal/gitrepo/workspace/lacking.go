@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
 )
@@ -47,20 +48,15 @@ func (m *maker) lackingLarge(ctx context.Context) (lacking int, err error) {
 	if err != nil || len(entries) == 0 {
 		return 0, err
 	}
-	ids := make([]string, len(entries))
-	for i, e := range entries {
-		ids[i] = e.ID
+	var ids []string
+	for _, e := range entries {
+		ids = append(ids, e.ID)
 	}
 	sizes, err := m.Sizes(ctx, ids)
 	if err != nil {
 		return 0, err
 	}
-	ids = ids[:0]
-	for _, e := range entries {
-		if sizes[e.ID] <= maxPointer { // else it is no pointer
-			ids = append(ids, e.ID)
-		}
-	}
+	ids = slices.DeleteFunc(ids, func(id string) bool { return sizes[id] > maxPointer }) // too large for a pointer
 	texts, err := m.Blobs(ctx, ids)
 	for _, e := range entries {
 		if l, ok := pointed(texts[e.ID]); ok {
