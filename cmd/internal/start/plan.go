@@ -75,7 +75,7 @@ func refusedOr(err error, what string, s *site.Site) error {
 // earlier session is open, or another host works on it. --new and --take allow it. The session of a host
 // that is gone is continued from its checkpoint: done says that this was done.
 func notTwice(ctx context.Context, a *site.Finder, s *site.Site, p *planned, f *Options) (done bool, err error) {
-	if !p.push || !s.Config.GitHub.Push {
+	if !p.push {
 		return false, nil
 	}
 	left, err := unclaimed(ctx, a, s, p)
