@@ -46,7 +46,7 @@ var table = []row{
 	{1, "bot/bell", "internal/durable orchestrator/watch"}, // between the bot and commands beside it, which do not know one another
 	{1, "bot/due", ""},       // numbers and times alone
 	{1, "bot/admission", ""}, // reads the system, and knows nothing of what is admitted
-	{14, "cmd/internal/start", "bot/checkpoint bot/claim bot/gate bot/host bot/project bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site cmd/internal/steer ghsync internal/crash orchestrator orchestrator/session bot/roster cmd/internal/console orchestrator/command workflows/agents"}, // probes the programs first; a paused session is steered
+	{14, "cmd/internal/start", "bot/checkpoint bot/claim bot/gate bot/host bot/project bot/recall bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site cmd/internal/steer ghsync internal/crash orchestrator orchestrator/session bot/roster cmd/internal/console orchestrator/command workflows/agents"}, // probes the programs first; a paused session is steered
 	{13, "cmd/internal/cleanup", "bot/restore bot/bell bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site ghsync/mirror" +
 		" internal/durable internal/gitrepo internal/gitrepo/workspace orchestrator orchestrator/session"}, // ends what corrupt sessions have running, as a stop does
 	{13, "cmd/internal/steer", "bot/inbox bot/bell bot/host bot/ticket cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site" +

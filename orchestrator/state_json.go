@@ -218,7 +218,7 @@ var knownKeys = sync.OnceValue(func() map[string]bool {
 func fullState() *State {
 	s := NewState()
 	yes := true
-	s.GHAvailable, s.IssueNumber, s.AwaitingSummary, s.Mirror = &yes, 1, true, true
+	s.GHAvailable, s.IssueNumber, s.AwaitingSummary, s.Mirror, s.Quiet = &yes, 1, true, true, true
 	s.Identity, s.Noted, s.MessageSeq, s.MessageCursor.Seq = "0", "0", 1, 1
 	s.ResearchTasks = map[string]string{"a": "b"}
 	s.WebResearchTasks = s.ResearchTasks

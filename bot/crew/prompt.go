@@ -19,6 +19,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/story"
 	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/artifact"
@@ -77,8 +78,8 @@ func (r *briefing) promptValues(ctx context.Context, a orchestrator.Args, s *orc
 		}
 		values["assignment"] = assignment.Text(r.def.Team, a.Task, issue, s)
 	}
-	if s.ChangeRequest != "" {
-		values["change_request"] = prompt.Fence("a request for changes", string(s.ChangeRequest))
+	if values["change_request"], err = r.wishes(s); err != nil {
+		return nil, err
 	}
 	if values["research_handoff"], err = r.handoff(s); err != nil {
 		return nil, err
@@ -128,19 +129,47 @@ func (r *briefing) handoff(s *orchestrator.State) (string, error) {
 	return b.String(), nil
 }
 
+// wishes returns the parts of the change request, each with who asked for it.
+func (r *briefing) wishes(s *orchestrator.State) (string, error) {
+	const what = "a request for changes"
+	if s.ChangeRequest == "" {
+		return "", nil
+	}
+	records, _, err := r.sess.Events(0)
+	if err != nil {
+		return "", fmt.Errorf("read who asked for changes: %w", err)
+	}
+	var all story.Wishes
+	for _, e := range records {
+		all.Fold(e)
+	}
+	if all.Request() != string(s.ChangeRequest) { // as of a session of the earlier tool
+		return prompt.Fence(what, string(s.ChangeRequest)), nil
+	}
+	var fenced []string
+	for _, one := range all {
+		fenced = append(fenced, prompt.FenceBy(what, one.Author, one.Text))
+	}
+	return strings.Join(fenced, "\n"), nil
+}
+
 // answers returns the earlier questions of this agent with their answers.
 func (r *briefing) answers(a orchestrator.Args, s *orchestrator.State) string {
 	var b strings.Builder
+	var by []string
 	for _, q := range s.Questions {
 		if q.Open() || q.Role != a.Role || q.Task != a.Task {
 			continue
 		}
 		fmt.Fprintf(&b, "%s: %s\nAnswer: %s\n\n", q.ID, q.Text, q.Answer)
+		if author := string(q.AnsweredBy); author != "" && !slices.Contains(by, author) {
+			by = append(by, author)
+		}
 	}
 	if b.Len() == 0 {
 		return ""
 	}
-	return prompt.Fence("answers to your questions", b.String())
+	return prompt.FenceBy("answers to your questions", strings.Join(by, ", "), b.String())
 }
 
 // previous returns what a reviewer gets of its last review: the findings, or what changed since

@@ -146,7 +146,8 @@ func TestGitHub54AQuestionAnsweredByCommentReachesTheAgentThatAsked(t *testing.T
 		t.Errorf("agent: %+v", a)
 	}
 	prompt, err := os.ReadFile(filepath.Join(r.dir, "04_planning", "planner_prompt.md"))
-	if err != nil || !strings.Contains(string(prompt), "Which of the two?") || !strings.Contains(string(prompt), "\nAnswer: b\n") {
+	if err != nil || !strings.Contains(string(prompt), "Which of the two?") || !strings.Contains(string(prompt), "\nAnswer: b\n") ||
+		!strings.Contains(string(prompt), `is answers to your questions, by "wil", sha256 `) {
 		t.Errorf("the prompt lacks the answer: %v", err)
 	}
 	r.said("| `wil` | answer | ✅ applied |")

@@ -491,7 +491,7 @@ func TestProtocolP16AChangeRoundAddsACommit(t *testing.T) {
 		t.Errorf("files: %s", got)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "04_planning", "changes_prompt.md"))
-	if err != nil || !strings.Contains(string(text), "Also write b.") {
+	if err != nil || !strings.Contains(string(text), "Also write b.") || !strings.Contains(string(text), `is a request for changes, by "user", sha256 `) {
 		t.Errorf("the change prompt lacks the text: %v", err)
 	}
 }

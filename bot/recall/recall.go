@@ -99,7 +99,7 @@ func (r Recaller) named(ctx context.Context, a Asked, left *orphan.Request) (nam
 	if err != nil || record.Issue.Closed {
 		return "", err
 	}
-	if name, err = r.shown(ctx, record); err != nil || name == "" || a.Of != "" && name != a.Of {
+	if name, err = Shown(ctx, record, r.Believes); err != nil || name == "" || a.Of != "" && name != a.Of {
 		return "", err
 	}
 	if name == a.Here {
@@ -114,14 +114,14 @@ func (r Recaller) named(ctx context.Context, a Asked, left *orphan.Request) (nam
 	return name, nil
 }
 
-// shown returns the session that the newest status comment shows.
-func (r Recaller) shown(ctx context.Context, record ghsync.Record) (string, error) {
+// Shown returns the session that the newest believed status comment of an issue shows, by its name on the server; "" without one.
+func Shown(ctx context.Context, record ghsync.Record, believes func(context.Context, ghsync.Comment) (bool, error)) (string, error) {
 	for _, c := range slices.Backward(record.Comments) {
 		m, marked := ghsync.ParseMarker(c.Body)
 		if !marked || m.Kind != ghsync.KindStatus || m.Part != "" || !isSession(m.Session) {
 			continue
 		}
-		if believed, err := r.Believes(ctx, c); err != nil || believed {
+		if believed, err := believes(ctx, c); err != nil || believed {
 			return m.Session, err
 		}
 	}

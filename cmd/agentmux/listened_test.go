@@ -1,6 +1,8 @@
 package main
 
 import (
+	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -107,6 +109,20 @@ func TestGitHub82ACommandReadsTheCommentsOnceMore(t *testing.T) {
 	}
 }
 
+// earDirs are the directories in which an ear keeps what it heard in the repository.
+func (r *rig) earDirs() (list []string) {
+	err := filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && strings.HasSuffix(path, "/"+rigRepo) {
+			list = append(list, path)
+		}
+		return nil //nolint:nilerr // what is removed meanwhile is nowhere
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return list
+}
+
 // A session that is not shown on its issue hears its comments, too: its receipts are all that it writes there. One whose person
 // wants nothing on the issue reads none.
 func TestACommandHearsCommentsWithoutAMirror(t *testing.T) {
@@ -133,6 +149,9 @@ func TestACommandHearsCommentsWithoutAMirror(t *testing.T) {
 			host.over()
 			if code := host.cmd.ProcessState.ExitCode(); code != 130 {
 				t.Errorf("exit %d\n%s", code, host.out.String())
+			}
+			if got := len(r.earDirs()) > 0; got == quiet {
+				t.Errorf("an ear was there: %v", got)
 			}
 			if r.says("") {
 				t.Errorf("it writes on the issue: %+v", r.github.Repo(rigRepo).Comments(1))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -113,6 +114,28 @@ func TestProtocolR7AnotherMachineContinues(t *testing.T) {
 	res = r.expect(4, "resume", e.Name, "--headless")
 	if !strings.Contains(res.err, "went on elsewhere") || !strings.Contains(res.err, "--from-checkpoint") {
 		t.Errorf("%s", res.err)
+	}
+}
+
+// A session that waits for a person holds no claim. Another machine that is asked for the issue continues that one, and begins no
+// second one.
+func TestProtocolR7AnotherMachineContinuesWhatWaits(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	repo := r.github.Repo(rigRepo)
+	repo.RefusePush(fakehub.HiddenRule("refs/heads/agentmux/*"))
+	r.parked(r.quick(3), orchestrator.ReasonPushRejected, "hidden ref")
+	e := r.session()
+	repo.AllowPush()
+	other := r.elsewhere(rigOptions{playbook: laterPlaybook})
+	if res := other.expect(2, "resume", "#1", "--headless"); !strings.Contains(res.err, "agentmux resume '#1' --from-checkpoint") {
+		t.Errorf("%s", res.err)
+	}
+	other.expect(0, append([]string{"issue", "1"}, quickRun...)...)
+	moved := other.session()
+	other.oneResult(moved, 1)
+	if moved.Name != e.Name || moved.State.Identity != e.State.Identity {
+		t.Errorf("%s of %s, and %s before", moved.Name, moved.State.Identity, e.Name)
 	}
 }
 

@@ -4,17 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/bot/recall"
 	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/hosting"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -78,7 +81,7 @@ func refusedOr(err error, what string, s *site.Site) error {
 // earlier session is open, or another host works on it. --new and --take allow it. The session of a host
 // that is gone is continued from its checkpoint: done says that this was done.
 func notTwice(ctx context.Context, a *site.Finder, s *site.Site, p *planned, f *Options) (done bool, err error) {
-	if !p.push || !s.Config.GitHub.Push {
+	if !p.push {
 		return false, nil
 	}
 	left, err := unclaimed(ctx, a, s, p)
@@ -86,11 +89,46 @@ func notTwice(ctx context.Context, a *site.Finder, s *site.Site, p *planned, f *
 		return false, err
 	}
 	if left != nil && left.Claim.State != claim.Queued && !f.New {
-		if done, err := takeOver(ctx, a, s, p, f); done || err != nil {
+		if done, err := takeOver(ctx, a, s, p, f, ""); done || err != nil {
 			return done, err
 		}
 	}
-	return false, notPulled(ctx, a, s, p, f)
+	if err := notPulled(ctx, a, s, p, f); err != nil || left != nil || f.New {
+		return false, err
+	}
+	name, err := waits(ctx, a, s, p)
+	if err != nil || name == "" {
+		return false, err
+	}
+	return takeOver(ctx, a, s, p, f, name)
+}
+
+// waits returns the session that waits for a person on no machine that has the issue, and is not on this one, by its name on the
+// server: the one that the issue shows, while its label says so. A park gives the claim back, so no claim tells of it.
+func waits(ctx context.Context, a *site.Finder, s *site.Site, p *planned) (string, error) {
+	labels, prefix := p.judged.Record.Issue.Labels, s.Config.Bot.Label+":"
+	if !slices.Contains(labels, prefix+ghsync.LabelNeedsHuman) && !slices.Contains(labels, prefix+ghsync.LabelFailed) {
+		return "", nil
+	}
+	stop := a.Waiting("GitHub about the session of " + p.judged.String())
+	defer stop()
+	own, err := s.Host.GitHub.Viewer(ctx)
+	if err != nil {
+		return "", site.ExplainGitHub(err, p.judged.String(), s.Identity.From)
+	}
+	name, err := recall.Shown(ctx, p.judged.Record, recall.Believes(own, func(ctx context.Context, login string) (ghsync.Permission, error) {
+		return s.Host.GitHub.CurrentPermission(ctx, p.spec.Repo, login)
+	}))
+	if err != nil {
+		return "", site.ExplainGitHub(err, p.judged.String(), s.Identity.From)
+	}
+	entries, err := a.Of(ctx, p.spec.Repo.String())
+	if slices.ContainsFunc(entries, func(e session.Entry) bool {
+		return e.State != nil && orchestrator.PublicID(e.State.SessionID, e.State.Identity) == name
+	}) {
+		return "", err // it has ended here, or is corrupt: a person asks for another one
+	}
+	return name, err
 }
 
 // unclaimed returns the claim of a host that is gone; nil if the issue is not claimed. It fails if a
@@ -101,9 +139,11 @@ func unclaimed(ctx context.Context, a *site.Finder, s *site.Site, p *planned) (l
 	return hosting.NotClaimed(ctx, s, p.spec.Repo, p.judged.Snapshot.RepoID, p.judged.Record.Issue.Number)
 }
 
-// takeOver continues the session that a host has left from its checkpoint. done is false if there is none.
-func takeOver(ctx context.Context, a *site.Finder, s *site.Site, p *planned, f *Options) (done bool, err error) {
-	dir, err := hosting.Restore(ctx, a, s, hosting.Restoring{Repo: p.spec.Repo, RepoID: p.judged.Snapshot.RepoID, Issue: p.judged.Record.Issue.Number})
+// takeOver continues a session that another host has left from its checkpoint: the named one, else that of the claim. done is false
+// if there is none.
+func takeOver(ctx context.Context, a *site.Finder, s *site.Site, p *planned, f *Options, name string) (done bool, err error) {
+	of := hosting.Restoring{Repo: p.spec.Repo, RepoID: p.judged.Snapshot.RepoID, Issue: p.judged.Record.Issue.Number, Session: name}
+	dir, err := hosting.Restore(ctx, a, s, of)
 	if errors.Is(err, checkpoint.ErrNone) {
 		return false, nil
 	}

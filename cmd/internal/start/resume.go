@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/request"
@@ -42,13 +44,24 @@ func Resume(ctx context.Context, a *site.Finder, args []string, o ResumeOptions)
 		}
 	}
 	if err != nil {
-		return err
+		return namedElsewhere(err, args)
 	}
 	r := resumed{entry: entry, spec: spec, headless: o.Headless, take: o.Take}
 	if entry.Err == nil && !entry.Running && site.Served(entry) {
 		return leaveToBot(ctx, a, r)
 	}
 	return resume(ctx, a, r)
+}
+
+// namedElsewhere adds to the error about an issue without a session here how one of another machine is continued.
+func namedElsewhere(err error, args []string) error {
+	if len(args) == 0 || !exit.As[*session.NotFoundError](err) {
+		return err
+	}
+	if _, wrong := strconv.Atoi(args[0][strings.LastIndexByte(args[0], '#')+1:]); wrong != nil {
+		return err
+	}
+	return exit.Usage(fmt.Errorf("%w; agentmux resume '%s' --from-checkpoint continues one of another machine", err, args[0]))
 }
 
 // leaveToBot has the bot of this machine, which runs the session whenever it has to, continue it.

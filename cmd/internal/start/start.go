@@ -150,9 +150,10 @@ func tellUnbegun(a *site.Finder, sess *session.Session, err error) {
 	}
 }
 
-// useAccount replaces the host by one without GitHub if nothing can be written there.
+// useAccount replaces the host by one without GitHub if nothing can be written there. With github.push off the issue is claimed,
+// shown and heard all the same: only the branch stays here.
 func useAccount(ctx context.Context, a *site.Finder, s *site.Site, p *planned) error {
-	if p.push && s.Config.GitHub.Push {
+	if p.push {
 		return nil
 	}
 	return a.Wire(ctx, s, s.Log, false)
