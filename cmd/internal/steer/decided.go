@@ -24,27 +24,17 @@ const (
 	wokenWait = time.Minute
 )
 
-// record appends a command for the session, if it is allowed.
+// record appends a command for the session, unless the session would refuse it, or it asks for changes of a pull request that
+// is not open.
 func record(ctx context.Context, a *site.Finder, e session.Entry, p orchestrator.Payload) error {
-	if err := allowed(ctx, a, e, p); err != nil {
-		return err
-	}
-	_, err := command.Append(e.Dir, p)
-	return explain(ctx, e, err)
-}
-
-// allowed fails if the session would refuse a command, or if it asks for changes of a pull request that is not open.
-func allowed(ctx context.Context, a *site.Finder, e session.Entry, p orchestrator.Payload) error {
+	var refused *command.RefusedError
 	err := foresee(e, p)
 	if err == nil && p.Name == "changes" && !e.Running {
 		err = hosting.PullOpen(ctx, a, nil, e)
 	}
-	return explain(ctx, e, err)
-}
-
-// explain adds to a refusal what a person can do next.
-func explain(ctx context.Context, e session.Entry, err error) error {
-	var refused *command.RefusedError
+	if err == nil {
+		_, err = command.Append(e.Dir, p)
+	}
 	if errors.As(err, &refused) {
 		return exit.Usage(fmt.Errorf("%s: %s; next: %s", e.Name, refused.Reason, show.Tell(ctx, e).Next()))
 	}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/agentmux/agentmux/bot/inbox"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
-	"github.com/agentmux/agentmux/cmd/internal/hosting"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/command"
@@ -64,30 +63,10 @@ func Give(ctx context.Context, a *site.Finder, name string, can func(session.Ent
 // give records a command for a session, and says what became of it.
 func give(ctx context.Context, a *site.Finder, entry session.Entry, p orchestrator.Payload) error {
 	p = typed(p)
-	if p.Name == "changes" && !entry.Running && !site.Served(entry) && command.Wakes(entry.State, p.Name) {
-		return resume(ctx, a, entry, p)
-	}
 	if err := record(ctx, a, entry, p); err != nil {
 		return err
 	}
 	return become(ctx, a, entry, p)
-}
-
-// resume has a session that waits, or is done, continue with changes, as agentmux resume --changes does: what has to be there
-// is checked first, and the settings are those of the configuration as it is now.
-func resume(ctx context.Context, a *site.Finder, entry session.Entry, p orchestrator.Payload) error {
-	if err := allowed(ctx, a, entry, p); err != nil {
-		return err
-	}
-	s, err := a.SiteOf(ctx, entry)
-	if err != nil {
-		return err
-	}
-	if err := hosting.Detach(ctx, a, s, entry.Dir, "--resume", "--changes", p.Args.Text); err != nil {
-		return err
-	}
-	a.Say("%s: done", p.Name)
-	return nil
 }
 
 // typed is a command as the person of this process gives it.
