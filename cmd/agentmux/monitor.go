@@ -48,7 +48,7 @@ func runMonitor(ctx context.Context, a *app, args []string, o monitorOptions) er
 	if !attached {
 		return nil // tmux starts it again when a terminal attaches
 	}
-	_, sandbox := a.Sandbox()
+	_, sandbox := a.Sandbox(nil)
 	return monitor.Run(ctx, monitor.Options{
 		Dir: entry.Dir, Sandbox: sandbox, In: a.In, Out: a.Raw, Shown: a.Shown(), Detach: hosting.Detacher(ctx, entry, o.control),
 		Changes: func(s *orchestrator.State) string {

@@ -16,10 +16,10 @@ import (
 
 // PullOpen fails if the session is done and its pull request is not open any more: a round of changes would lead nowhere.
 // Whether it is open only GitHub knows, so it is asked before anything begins; without an account nothing is asked. s is the
-// site of the session's project, nil to open one.
-func PullOpen(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry) (err error) {
+// site of the session's project, nil to open one; the site is returned.
+func PullOpen(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry) (_ *site.Site, err error) {
 	if e.State == nil || e.State.Phase != orchestrator.PhaseDone || e.State.Completion.PRNumber == 0 {
-		return nil
+		return s, nil
 	}
 	switch {
 	case s == nil:
@@ -28,20 +28,20 @@ func PullOpen(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry
 		err = a.Connect(ctx, s, &hostlog.Log{Terminal: a.Err})
 	}
 	if err != nil || s.Host.GitHub == nil {
-		return err
+		return s, err
 	}
 	repo, err := pullRepo(ctx, s, e.State)
 	if err != nil {
-		return err
+		return s, err
 	}
 	number := e.State.Completion.PRNumber
 	done := a.Waiting(fmt.Sprintf("GitHub about pull request #%d", number))
 	state, err := feedback.Reader{Client: s.Host.GitHub, Repo: repo}.State(ctx, number)
 	done()
 	if err != nil {
-		return site.ExplainGitHub(err, fmt.Sprintf("pull request #%d of %s", number, repo), s.Identity.From)
+		return s, site.ExplainGitHub(err, fmt.Sprintf("pull request #%d of %s", number, repo), s.Identity.From)
 	}
-	return notOpen(e, state)
+	return s, notOpen(e, state)
 }
 
 // notOpen is nil for an open pull request, and tells of any other one what a person can do.

@@ -259,7 +259,7 @@ func askUnsafe(ctx context.Context, a *site.Finder, c *config.Config, providers 
 			skips = append(skips, name)
 		}
 	}
-	if level, _ := a.Sandbox(); c.Sandbox.UnsafeFlags != nil || len(skips) == 0 || level != "none" {
+	if level, _ := a.Sandbox(nil); c.Sandbox.UnsafeFlags != nil || len(skips) == 0 || level != "none" {
 		return nil
 	}
 	file := filepath.Join(site.ConfigHome(), "agentmux", "config.yaml")

@@ -71,7 +71,7 @@ func PrintStatus(ctx context.Context, a *site.Finder, at *site.Site, w io.Writer
 	p.Row("phase", ink, "%s", phase)
 	printWhy(p, s, st)
 	printCoolDowns(p, s)
-	_, sandbox := a.Sandbox()
+	_, sandbox := a.Sandbox(at)
 	p.Row("workflow", paint.Plain, "%s, config: %s, sandbox: %s", s.Workflow, s.ConfigSource, sandbox)
 	if note := setupOf(a, at, e); note != "" {
 		p.Row("setup", paint.Ask, "%s", note)

@@ -147,7 +147,7 @@ func StatusOf(ctx context.Context, a *site.Finder, e session.Entry) StatusJSON {
 		SubplansTotal: s.SubplanCount, Questions: openQuestions(s, shown), Commit: s.Completion.Commit, Pushed: s.Completion.Pushed,
 		Setup: setupOf(a, nil, e), Settings: settingsOf(e), Shown: s.Mirror, CoolDowns: coolDownsJSON(s), Story: st, Next: st.Next(),
 	}
-	out.Sandbox, _ = a.Sandbox()
+	out.Sandbox, _ = a.Sandbox(nil)
 	if s.Mirror {
 		out.GitHub = shown(mirror.Trouble(e.Dir))
 	}

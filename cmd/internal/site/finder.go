@@ -104,8 +104,11 @@ func (f *Finder) Sources(project string) config.Sources {
 	}
 }
 
-// Sandbox is host.Sandbox of this machine. No project decides on it.
-func (f *Finder) Sandbox() (level, words string) {
+// Sandbox is host.Sandbox of this machine. No project decides on it; at is any site, nil to read the configuration.
+func (f *Finder) Sandbox(at *Site) (level, words string) {
+	if at != nil {
+		return host.Sandbox(at.Config, os.LookupEnv)
+	}
 	own := f.Sources("")
 	own.Project = nil
 	c, problems := config.Load(own)

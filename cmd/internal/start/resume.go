@@ -167,7 +167,7 @@ func resume(ctx context.Context, a *site.Finder, r resumed) error {
 		return err
 	}
 	if spec.Changes != "" {
-		if err := hosting.PullOpen(ctx, a, s, e); err != nil {
+		if _, err := hosting.PullOpen(ctx, a, s, e); err != nil {
 			return err
 		}
 	}

@@ -25,20 +25,20 @@ const (
 )
 
 // record appends a command for the session, unless the session would refuse it, or it asks for changes of a pull request that
-// is not open.
-func record(ctx context.Context, a *site.Finder, e session.Entry, p orchestrator.Payload) error {
+// is not open. at is the site of the session's project if that was opened for it, else nil.
+func record(ctx context.Context, a *site.Finder, e session.Entry, p orchestrator.Payload) (at *site.Site, err error) {
 	var refused *command.RefusedError
-	err := foresee(e, p)
+	err = foresee(e, p)
 	if err == nil && p.Name == "changes" && !e.Running {
-		err = hosting.PullOpen(ctx, a, nil, e)
+		at, err = hosting.PullOpen(ctx, a, nil, e)
 	}
 	if err == nil {
 		_, err = command.Append(e.Dir, p)
 	}
 	if errors.As(err, &refused) {
-		return exit.Usage(fmt.Errorf("%s: %s; next: %s", e.Name, refused.Reason, show.Tell(ctx, e).Next()))
+		err = exit.Usage(fmt.Errorf("%s: %s; next: %s", e.Name, refused.Reason, show.Tell(ctx, e).Next()))
 	}
-	return err
+	return at, err
 }
 
 // foresee fails with a *command.RefusedError if the session would refuse the command. If a host
@@ -186,7 +186,7 @@ func Send(ctx context.Context, a *site.Finder, e session.Entry, p orchestrator.P
 		err = now.Err
 	}
 	if err == nil {
-		err = record(ctx, a, now, p)
+		_, err = record(ctx, a, now, p)
 	}
 	if err == nil && !now.Running && !site.Served(now) {
 		err = wakeParked(ctx, a, now, p.Name)

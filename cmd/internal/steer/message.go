@@ -52,10 +52,10 @@ func Write(ctx context.Context, a *site.Finder, flag func(name string) string) e
 		return nil
 	}
 	p := typed(orchestrator.Payload{Name: post.CommandSend, File: path.Join(session.MessagesDir, file), SHA256: sum})
-	err = record(ctx, a, entry, p)
+	at, err := record(ctx, a, entry, p)
 	recorded := err == nil
 	if recorded {
-		err = become(ctx, a, entry, p)
+		err = become(ctx, a, at, entry, p)
 	}
 	switch {
 	case err == nil:

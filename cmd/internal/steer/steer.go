@@ -63,10 +63,11 @@ func Give(ctx context.Context, a *site.Finder, name string, can func(session.Ent
 // give records a command for a session, and says what became of it.
 func give(ctx context.Context, a *site.Finder, entry session.Entry, p orchestrator.Payload) error {
 	p = typed(p)
-	if err := record(ctx, a, entry, p); err != nil {
+	at, err := record(ctx, a, entry, p)
+	if err != nil {
 		return err
 	}
-	return become(ctx, a, entry, p)
+	return become(ctx, a, at, entry, p)
 }
 
 // typed is a command as the person of this process gives it.
@@ -76,9 +77,9 @@ func typed(p orchestrator.Payload) orchestrator.Payload {
 	return p
 }
 
-// become says what became of a command that is recorded.
-func become(ctx context.Context, a *site.Finder, entry session.Entry, p orchestrator.Payload) error {
-	g := &given{Finder: a, Payload: p}
+// become says what became of a command that is recorded. at is as record returns it.
+func become(ctx context.Context, a *site.Finder, at *site.Site, entry session.Entry, p orchestrator.Payload) error {
+	g := &given{Finder: a, Payload: p, site: at}
 	hosted := entry.Running || site.Served(entry) || entry.State.Unbegun() && awaitHost(ctx, entry)
 	if err := ctx.Err(); err != nil {
 		return err
