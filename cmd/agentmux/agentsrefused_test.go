@@ -32,7 +32,10 @@ func newShopper(t *testing.T, file string) *shopper {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(run) })
+	t.Cleanup(func() {
+		os.RemoveAll(run)
+		s.remove()
+	})
 	for name, value := range map[string]string{
 		"HOME": home, "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": "", "XDG_RUNTIME_DIR": run, "GIT_CONFIG_NOSYSTEM": "1",
 		"GIT_AUTHOR_NAME": "Mia", "GIT_AUTHOR_EMAIL": "mia@example.com", "GIT_COMMITTER_NAME": "Mia", "GIT_COMMITTER_EMAIL": "mia@example.com",

@@ -409,7 +409,11 @@ func (r *rig) cleanUp() {
 		}
 		return nil
 	})
-	// A process that is ending may write a file between the look and the removal.
+	r.remove()
+}
+
+// remove removes the rig's directory. A process that is ending may write a file between the look and the removal.
+func (r *rig) remove() {
 	err := os.RemoveAll(r.dir)
 	for until := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(until); err = os.RemoveAll(r.dir) {
 		time.Sleep(50 * time.Millisecond)
