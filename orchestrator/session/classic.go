@@ -31,9 +31,10 @@ const (
 // upgrade of its state. The git side (Base, Integrated) and the branch are left to the
 // caller.
 func (s *Session) Classic(st *orchestrator.State) (*orchestrator.ClassicDir, error) {
-	c, at, lines := &orchestrator.ClassicDir{SessionID: s.Name()}, orchestrator.Cursor{}, []orchestrator.Line(nil)
+	c, at := &orchestrator.ClassicDir{SessionID: s.Name()}, orchestrator.Cursor{}
 	err := s.classicSchedule(c)
 	for more := true; more && err == nil; {
+		var lines []orchestrator.Line
 		lines, more, err = s.Lines(ToolEvents, at, 0)
 		for _, l := range lines {
 			if at = l.Cursor; l.Tool != "" && l.Cursor.Offset <= st.ToolCursor.Offset {
@@ -41,10 +42,7 @@ func (s *Session) Classic(st *orchestrator.State) (*orchestrator.ClassicDir, err
 			}
 		}
 	}
-	if err == nil {
-		err = s.classicDone(c, st.ReviewIteration > 0)
-	}
-	if err != nil {
+	if err = errors.Join(err, s.classicDone(c, st.ReviewIteration > 0)); err != nil {
 		return nil, err
 	}
 	c.PMDone, c.ExecutionAny = s.exists(classicPMDone), s.exists(classicExecution)
