@@ -70,7 +70,7 @@ func TestALabelContinuesWhatFailed(t *testing.T) {
 		"it went on elsewhere": {ask: func(f *again.Former, _ *gate.Asked) {
 			f.Elsewhere = func(context.Context) (bool, error) { return true, nil }
 		}, another: true},
-		"nobody knows where it is": {ask: func(f *again.Former, _ *gate.Asked) {
+		"where it is is not known": {ask: func(f *again.Former, _ *gate.Asked) {
 			f.Elsewhere = func(context.Context) (bool, error) { return false, errors.New("no route") }
 		}, another: true, fails: true},
 	} {

@@ -8,7 +8,7 @@ import (
 )
 
 // FirstPull names, in one line, the workflows that run on branches of sessions with secrets. It says
-// nothing if there is none, or if another session of the project has an earlier pull request than own: what
+// nothing without such a workflow, or if another session of the project has an earlier pull request than own: what
 // other machines made is not known. It answers the same each time the pull request of own is renewed.
 func (p *Project) FirstPull(ctx context.Context, own session.Entry, branch string) ([]string, error) {
 	sessions, err := session.List(p.Clone.Root)

@@ -35,7 +35,7 @@ type try struct {
 	n      int
 }
 
-// of returns what is known of a launch. Whoever calls it holds the lock.
+// of returns what is known of a launch. The caller holds the lock.
 func (d *Dialogs) of(dir string) *pressed {
 	if p := d.launches[dir]; p != nil {
 		return p
@@ -69,7 +69,7 @@ func (d *Dialogs) Open(dir, text, screen string) bool {
 }
 
 // Press notes a key before press presses it: a host that is killed meanwhile does not know what came of it, and the next
-// one does not press it again. A key that was not pressed is none of those that count.
+// one does not press it again. A key that was not pressed does not count.
 func (d *Dialogs) Press(dir, text, screen string, press func() bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

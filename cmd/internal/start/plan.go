@@ -140,7 +140,7 @@ func unclaimed(ctx context.Context, a *site.Finder, s *site.Site, p *planned) (l
 }
 
 // takeOver continues a session that another host has left from its checkpoint: the named one, else that of the claim. done is false
-// if there is none.
+// if it has no checkpoint.
 func takeOver(ctx context.Context, a *site.Finder, s *site.Site, p *planned, f *Options, name string) (done bool, err error) {
 	of := hosting.Restoring{Repo: p.spec.Repo, RepoID: p.judged.Snapshot.RepoID, Issue: p.judged.Record.Issue.Number, Session: name}
 	dir, err := hosting.Restore(ctx, a, s, of)
