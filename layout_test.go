@@ -238,7 +238,7 @@ var forTests = map[string]string{
 // owners names the one package that imports a third-party module. Test files may import
 // any of these modules, and no other.
 var owners = map[string]string{
-	"github.com/prometheus/client_golang":    "bot/metrics",
+	"github.com/VictoriaMetrics/metrics":     "bot/metrics",
 	"github.com/spf13/cobra":                 "cmd/agentmux",
 	"github.com/spf13/pflag":                 "cmd/agentmux", // cobra's flags: the types of their errors
 	"github.com/cli/go-gh/v2":                "cmd/agentmux",

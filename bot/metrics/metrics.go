@@ -4,32 +4,62 @@
 package metrics
 
 import (
+	"bytes"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/VictoriaMetrics/metrics"
 	"github.com/agentmux/agentmux/bot/intake"
 	"github.com/agentmux/agentmux/bot/report"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // Handler answers with the metrics of a report. receiver may be nil: no webhooks are taken.
 func Handler(ask func() report.Report, receiver *intake.Receiver) http.Handler {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &collector{ask, receiver})
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	metrics.ExposeMetadata(true)
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		s := scrape{metrics.NewSet()}
+		s.report(ask())
+		if receiver != nil {
+			s.deliveries(receiver.Facts())
+		}
+		var page bytes.Buffer
+		s.set.WritePrometheus(&page)
+		metrics.WriteProcessMetrics(&page)
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8") // the one Prometheus asks for
+		_, _ = w.Write(withHelp(page.Bytes()))                                     // a scraper that went away asks again
+	})
 }
 
-// collector asks for a report at each scrape.
-type collector struct {
-	ask      func() report.Report
-	receiver *intake.Receiver
+// description is a metric: its name, and the names of its labels.
+type description struct {
+	name   string
+	labels []string
 }
 
-func describe(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("agentmux_"+name, help, labels, nil)
+// help says what a metric is, by its name.
+var help = map[string]string{}
+
+func describe(name, text string, labels ...string) description {
+	name = "agentmux_" + name
+	help[name] = text
+	return description{name, labels}
+}
+
+// withHelp adds our texts to the HELP lines of a page, which the library leaves empty.
+func withHelp(page []byte) []byte {
+	var to bytes.Buffer
+	for line := range bytes.Lines(page) {
+		if name, ok := bytes.CutPrefix(line, []byte("# HELP ")); ok {
+			if text := help[strings.TrimSpace(string(name))]; text != "" {
+				line = []byte("# HELP " + strings.TrimSpace(string(name)) + " " + text + "\n")
+			}
+		}
+		to.Write(line)
+	}
+	return to.Bytes()
 }
 
 var (
@@ -43,7 +73,8 @@ var (
 	sessions   = describe("sessions", "Sessions that are under way, by what they do.", "state")
 	pending    = describe("effects_pending", "Effects of sessions that were not carried out yet.")
 	refusing   = describe("effects_oldest_seconds", "How long the oldest of them has failed.")
-	phases     = describe("phase_seconds", "How long phases of sessions lasted that ended.", "phase")
+	phaseSum   = describe("phase_seconds_sum", "How long phases of sessions lasted that ended.", "phase")
+	phaseCount = describe("phase_seconds_count", "How many phases of sessions ended.", "phase")
 	claims     = describe("claims", "Issues that this host holds for sessions.", "repository")
 	beats      = describe("beats_total", "Beats by which other hosts see this one, by what became of them.", "repository", "outcome")
 	commands   = describe("commands_pending", "Commands of people whose receipts are owed.", "repository")
@@ -64,87 +95,100 @@ var (
 	deliveries = describe("webhook_deliveries_total", "Webhooks that arrived, by what became of them.", "outcome")
 )
 
-// Describe names all metrics.
-func (c *collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{
-		slots, workers, queued, eventAge, paused, lacking, cooling, sessions, pending, claims, beats, commands, accepted, refused, followed, panics, readings, hooks, failing,
-		polled, interval, refusing, phases, quotaLimit, quotaLeft, requests, waited, absent, deliveries,
-	} {
-		ch <- d
+// scrape is what holds now, while it is gathered for an answer.
+type scrape struct{ set *metrics.Set }
+
+// escaping is how the text format writes the value of a label.
+var escaping = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+
+// series is the name of a metric with the values of its labels.
+func (d description) series(values []string) string {
+	if len(d.labels) == 0 {
+		return d.name
 	}
+	pairs := make([]string, len(d.labels))
+	for i, label := range d.labels {
+		pairs[i] = label + `="` + escaping.Replace(values[i]) + `"`
+	}
+	slices.Sort(pairs)
+	return d.name + "{" + strings.Join(pairs, ",") + "}"
 }
 
-// Collect sends what holds now.
-func (c *collector) Collect(ch chan<- prometheus.Metric) {
-	send := func(d *prometheus.Desc, t prometheus.ValueType, value float64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, t, value, labels...)
-	}
-	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
-		send(d, prometheus.GaugeValue, value, labels...)
-	}
-	counter := func(d *prometheus.Desc, n int, labels ...string) {
-		send(d, prometheus.CounterValue, float64(n), labels...)
-	}
-	r := c.ask()
-	gauge(slots, float64(r.Slots))
-	gauge(workers, float64(r.Taken))
-	gauge(queued, float64(r.Tickets))
-	gauge(eventAge, r.Oldest.Seconds())
-	gauge(paused, oneIf(r.Paused))
-	gauge(lacking, float64(len(r.Lacks)))
+func (s scrape) gauge(d description, value float64, labels ...string) {
+	s.set.GetOrCreateGauge(d.series(labels), nil).Set(value)
+}
+
+func (s scrape) counter(d description, n int, labels ...string) {
+	s.set.GetOrCreateCounter(d.series(labels)).Set(uint64(max(0, n)))
+}
+
+// seconds is a counter of time.
+func (s scrape) seconds(d description, total time.Duration, labels ...string) {
+	s.set.GetOrCreateFloatCounter(d.series(labels)).Set(total.Seconds())
+}
+
+// report takes what the bot reports.
+func (s scrape) report(r report.Report) {
+	s.gauge(slots, float64(r.Slots))
+	s.gauge(workers, float64(r.Taken))
+	s.gauge(queued, float64(r.Tickets))
+	s.gauge(eventAge, r.Oldest.Seconds())
+	s.gauge(paused, oneIf(r.Paused))
+	s.gauge(lacking, float64(len(r.Lacks)))
 	for provider, left := range r.Cooling {
-		gauge(cooling, left.Seconds(), provider)
+		s.gauge(cooling, left.Seconds(), provider)
 	}
-	gauge(pending, float64(r.Pending))
-	gauge(refusing, r.Refusing.Seconds())
-	for phase, s := range r.Phases {
-		ch <- prometheus.MustNewConstSummary(phases, uint64(max(0, s.N)), s.Total.Seconds(), nil, phase)
+	s.gauge(pending, float64(r.Pending))
+	s.gauge(refusing, r.Refusing.Seconds())
+	for phase, span := range r.Phases {
+		s.seconds(phaseSum, span.Total, phase)
+		s.counter(phaseCount, span.N, phase)
 	}
 	for _, state := range []string{"working", "waiting", "paused"} {
-		gauge(sessions, float64(r.Sessions[state]), state)
+		s.gauge(sessions, float64(r.Sessions[state]), state)
 	}
-	counter(accepted, r.Accepted)
-	counter(panics, r.Panics)
+	s.counter(accepted, r.Accepted)
+	s.counter(panics, r.Panics)
 	for row, n := range r.Refused {
-		counter(refused, n, row)
+		s.counter(refused, n, row)
 	}
 	for _, repo := range r.Repositories {
 		name := repo.Repo.String()
-		gauge(claims, float64(repo.Claims), name)
-		gauge(commands, float64(repo.Commands), name)
-		counter(beats, repo.Beats, name, "arrived")
-		counter(beats, repo.Missed, name, "failed")
-		counter(followed, repo.Rounds, name, "round")
-		counter(followed, repo.Told, name, "person")
-		counter(readings, repo.Readings, name)
-		counter(hooks, repo.Hooks, name)
-		gauge(failing, oneIf(repo.Err != nil), name)
-		gauge(interval, repo.Pace.Every.Seconds(), name)
-		gauge(polled, unix(repo.Polled), name)
+		s.gauge(claims, float64(repo.Claims), name)
+		s.gauge(commands, float64(repo.Commands), name)
+		s.counter(beats, repo.Beats, name, "arrived")
+		s.counter(beats, repo.Missed, name, "failed")
+		s.counter(followed, repo.Rounds, name, "round")
+		s.counter(followed, repo.Told, name, "person")
+		s.counter(readings, repo.Readings, name)
+		s.counter(hooks, repo.Hooks, name)
+		s.gauge(failing, oneIf(repo.Err != nil), name)
+		s.gauge(interval, repo.Pace.Every.Seconds(), name)
+		s.gauge(polled, unix(repo.Polled), name)
 	}
-	gauge(absent, float64(len(r.Absent)))
+	s.gauge(absent, float64(len(r.Absent)))
 	for installation, quotas := range r.Quotas {
 		of := strconv.FormatInt(installation, 10)
 		for resource, q := range quotas {
-			gauge(quotaLimit, float64(q.Limit), of, resource)
-			gauge(quotaLeft, float64(q.Remaining), of, resource)
+			s.gauge(quotaLimit, float64(q.Limit), of, resource)
+			s.gauge(quotaLeft, float64(q.Remaining), of, resource)
 		}
 	}
 	for installation, t := range r.Traffic {
 		of := strconv.FormatInt(installation, 10)
-		send(waited, prometheus.CounterValue, t.Waited.Seconds(), of)
-		for s, n := range t.Requests {
-			counter(requests, n, of, s.Class, s.Outcome)
+		s.seconds(waited, t.Waited, of)
+		for sent, n := range t.Requests {
+			s.counter(requests, n, of, sent.Class, sent.Outcome)
 		}
 	}
-	if c.receiver == nil {
-		return
-	}
-	f := c.receiver.Facts()
-	counter(deliveries, f.Woke, "woke")
-	counter(deliveries, f.Dropped, "dropped")
+}
+
+// deliveries takes the webhooks that arrived.
+func (s scrape) deliveries(f intake.ReceiverFacts) {
+	s.counter(deliveries, f.Woke, "woke")
+	s.counter(deliveries, f.Dropped, "dropped")
 	for status, n := range f.Refused {
-		counter(deliveries, n, "refused_"+strconv.Itoa(status))
+		s.counter(deliveries, n, "refused_"+strconv.Itoa(status))
 	}
 }
 

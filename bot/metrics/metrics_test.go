@@ -40,4 +40,25 @@ func TestTimesAreTold(t *testing.T) {
 			t.Errorf("no %s", want)
 		}
 	}
+	for _, want := range []string{
+		"# HELP agentmux_beats_total Beats by which other hosts see this one, by what became of them.", "# TYPE agentmux_beats_total counter",
+		"# TYPE agentmux_cooldown_seconds gauge", "# TYPE go_goroutines gauge", "# TYPE process_resident_memory_bytes gauge",
+	} {
+		if n := strings.Count(lines, "\n"+want+"\n"); n != 1 {
+			t.Errorf("%d lines %s", n, want)
+		}
+	}
+	if got := w.Header().Get("Content-Type"); got != "text/plain; version=0.0.4; charset=utf-8" {
+		t.Errorf("it is of type %s", got)
+	}
+}
+
+// What a label says ends no line and no label.
+func TestALabelIsEscaped(t *testing.T) {
+	r := report.Report{Cooling: map[string]time.Duration{"a \"b\"\n\\c} 1": time.Second}}
+	w := httptest.NewRecorder()
+	metrics.Handler(func() report.Report { return r }, nil).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	if want := `agentmux_cooldown_seconds{provider="a \"b\"\n\\c} 1"} 1` + "\n"; !strings.Contains(w.Body.String(), "\n"+want) {
+		t.Errorf("no %s in %s", want, w.Body)
+	}
 }

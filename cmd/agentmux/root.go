@@ -39,7 +39,13 @@ CLIs you already have, in tmux, on your own machine.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          unknownCommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("version") {
+				return cmd.Help()
+			}
+			a.Print("agentmux %s", fullVersion()) // not by a template of cobra: with one, the linker keeps every exported method
+			return nil
+		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if a.ConfigFile != "" {
 				if info, err := os.Stat(a.ConfigFile); err != nil {
@@ -59,9 +65,7 @@ CLIs you already have, in tmux, on your own machine.`,
 	flags.StringVar(&a.Project, "project", "", "project `directory` (default: the one you are in)")
 	flags.StringVar(&a.LogLevel, "log-level", "", "debug, info, warn or error")
 	flags.Var(&a.Format, "log-format", "what a run in the foreground prints: `lines` for a person, or its log as text or json")
-	root.Version = fullVersion()
 	root.Flags().BoolP("version", "v", false, "print the version")
-	root.SetVersionTemplate("agentmux {{.Version}}\n") // as the command says it
 	root.SetFlagErrorFunc(flagError)
 	root.AddGroup(&cobra.Group{ID: groupStart, Title: "Start and watch:"}, &cobra.Group{ID: groupSteer, Title: "Steer:"},
 		&cobra.Group{ID: groupAgent, Title: "For agents:"}, &cobra.Group{ID: groupSetup, Title: "Set up:"})
@@ -70,9 +74,7 @@ CLIs you already have, in tmux, on your own machine.`,
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
-	for _, command := range commands(a) {
-		root.AddCommand(command)
-	}
+	root.AddCommand(commands(a)...)
 	standardCommands(root)
 	usageArgs(root)
 	return root

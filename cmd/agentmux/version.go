@@ -10,10 +10,7 @@ import (
 func newVersionCmd(a *app) *cobra.Command {
 	return group(groupSetup, &cobra.Command{
 		Use: "version", Short: "Print the version", Example: "  agentmux version", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			a.Print("agentmux %s", fullVersion())
-			return nil
-		},
+		Run: func(*cobra.Command, []string) { a.Print("agentmux %s", fullVersion()) },
 	})
 }
 
