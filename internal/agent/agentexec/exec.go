@@ -77,6 +77,9 @@ func (x *execution) start(dir string) error {
 	}
 	x.signals = make(chan os.Signal, 16)
 	signal.Notify(x.signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
+	// tmux ignores these in what it starts. A program that inherits that and reads before it is in
+	// front gets an error, not a stop. What this process catches, the exec sets to its default.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTTIN, syscall.SIGTTOU)
 	if err := x.spawn(l, dir, env); err != nil {
 		return fmt.Errorf("start %s: %w", l.Argv[0], err)
 	}

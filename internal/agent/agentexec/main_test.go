@@ -103,10 +103,6 @@ func echo() int {
 	buf := make([]byte, 100)
 	for {
 		n, err := os.Stdin.Read(buf)
-		if errors.Is(err, syscall.EIO) && os.Getppid() > 1 { // it was not in front yet
-			<-time.NewTimer(5 * time.Millisecond).C
-			continue
-		}
 		if err != nil {
 			fmt.Println("ECHO", err)
 			return 1
