@@ -40,7 +40,7 @@ func (p Provider) LastWords(words string, answered bool) (fault Fault, around st
 	}{{FaultLogin, p.Exits.Login}, {FaultLimit, p.Exits.Limit}, {FaultOutage, p.Exits.Outage}} {
 		var found []string
 		for line := range strings.Lines(words) {
-			found = append(found, named(strings.TrimRight(line, "\r\n"), f.texts, answered)...)
+			found = append(found, named(strings.TrimRight(line, "\r\n"), f.texts, answered, p.Stream == "")...)
 		}
 		if len(found) > 0 {
 			return f.Fault, strings.Join(found, "\n")
@@ -52,8 +52,9 @@ func (p Provider) LastWords(words string, answered bool) (fault Fault, around st
 // aroundFault is how many bytes of a line before and behind the name of a fault may be of the same message.
 const aroundFault = 400
 
-// named returns the parts of a line around the texts that are found in it.
-func named(line string, texts []string, answered bool) (found []string) {
+// named returns the parts of a line around the texts that are found in it. raw says that the program's stream is shown as
+// it is: events, in which the text of a model has its quotes escaped.
+func named(line string, texts []string, answered, raw bool) (found []string) {
 	folded := fold(line)
 	for _, text := range texts {
 		text = fold(text)
@@ -64,7 +65,7 @@ func named(line string, texts []string, answered bool) (found []string) {
 			}
 			i += from
 			from = i + len(text)
-			if !answered || strings.HasPrefix(text, `"`) || isRefusal(line[:i]) { // text of a model has its quotes escaped
+			if !answered || raw && strings.HasPrefix(text, `"`) || isRefusal(line[:i], raw) {
 				found = append(found, strings.ToValidUTF8(line[max(0, i-aroundFault):min(len(line), from+aroundFault)], ""))
 			}
 		}
@@ -93,9 +94,12 @@ var (
 )
 
 // isRefusal reports whether the words before the name of a fault make it the program's, not its model's.
-func isRefusal(before string) bool {
+func isRefusal(before string, raw bool) bool {
 	if wholeForm().MatchString(before) {
 		return true
+	}
+	if !raw {
+		return false
 	}
 	events := eventForm().FindAllStringSubmatch(before, -1)
 	return len(events) > 0 && slices.ContainsFunc([]string{"error", "failed"}, func(kind string) bool {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -33,7 +34,7 @@ func launched(t *testing.T, streams ...[]string) (dirs []string) {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		signal.Render(strings.NewReader(strings.Join(lines, "\n")), io.Discard, func(s signal.Signal) {
+		signal.Render("claude", strings.NewReader(strings.Join(lines, "\n")), io.Discard, func(s signal.Signal) {
 			if err := signal.Append(dir, s); err != nil {
 				t.Error(err)
 			}
@@ -208,7 +209,7 @@ func TestSpentOfASessionThatLeavesItsTerminal(t *testing.T) {
 	put(t, file, claudeAnswer(since, "a", 20)+costs(0.25))
 	first := transcribed(t, root, 1, since, file)
 	second := transcribed(t, root, 2, since.Add(time.Hour), file)
-	signal.Render(strings.NewReader(claudeResult("u", 0.75, 100, 20)), io.Discard, func(s signal.Signal) {
+	signal.Render("claude", strings.NewReader(claudeResult("u", 0.75, 100, 20)), io.Discard, func(s signal.Signal) {
 		if err := signal.Append(second, s); err != nil {
 			t.Error(err)
 		}
@@ -248,5 +249,42 @@ func TestOnlyATranscriptOfTheProgramIsRead(t *testing.T) {
 		if err != nil || (got != nil) != c.read {
 			t.Errorf("%q: %+v, %v", c.where, got, err)
 		}
+	}
+}
+
+// TestSpentByOpencode adds up the steps of a launch, each with its own cost, also where a later launch resumes the session.
+func TestSpentByOpencode(t *testing.T) {
+	const step = `{"type":"step_finish","sessionID":"ses_1","part":{"reason":"tool-calls","tokens":{"input":100,"output":20,"reasoning":5,"cache":{"write":0,"read":10}},"cost":0.25}}`
+	root := t.TempDir()
+	for i, n := range []int64{2, 1} {
+		dir := filepath.Join(root, fmt.Sprintf("3.coder.2.%d", i+1))
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		signal.Render("opencode", strings.NewReader(strings.Repeat(step+"\n", int(n))), io.Discard, func(s signal.Signal) {
+			if err := signal.Append(dir, s); err != nil {
+				t.Error(err)
+			}
+		})
+		want := usage.Usage{Cached: 10 * n, Input: 110 * n, Money: 0.25 * float64(n), Output: 25 * n, Reasoning: 5 * n, Turns: n}
+		if got, err := agent.Spent(dir); err != nil || got == nil || *got != want {
+			t.Errorf("launch %d: %+v, %v; want %+v", i+1, got, err, want)
+		}
+	}
+}
+
+// The format of a program's stream is one that is known.
+func TestStreamsOfProviders(t *testing.T) {
+	n := 0
+	for name, p := range providers(t) {
+		if p.Stream == "" {
+			continue
+		}
+		if n++; !slices.Contains(signal.Streams(), p.Stream) {
+			t.Errorf("%s has the stream %q", name, p.Stream)
+		}
+	}
+	if n < 5 {
+		t.Errorf("%d programs have a stream", n)
 	}
 }

@@ -24,7 +24,7 @@ func (x *execution) display(l agent.Launch, dir string) (out *os.File, done <-ch
 	go func() {
 		defer close(ended)
 		defer r.Close()
-		signal.Render(r, os.Stdout, func(s signal.Signal) {
+		signal.Render(l.Stream, r, os.Stdout, func(s signal.Signal) {
 			if err := signal.Append(dir, s); err != nil {
 				fmt.Fprintln(os.Stderr, "agent-exec:", err)
 			}

@@ -2,11 +2,11 @@ package signal
 
 import (
 	"bufio"
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -15,51 +15,28 @@ import (
 // length is shown.
 const maxStreamLine = 8 << 20
 
-// streamEvent is one line of claude's stream-json output, as far as it is used.
-type streamEvent struct {
-	Type    string `json:"type"`
-	Subtype string `json:"subtype"`
-	Session string `json:"session_id"`
-	Model   string `json:"model"`
-	Message struct {
-		Content json.RawMessage `json:"content"`
-	} `json:"message"`
-	IsError bool    `json:"is_error"`
-	Result  string  `json:"result"`
-	Cost    float64 `json:"total_cost_usd"`
-	Turns   int64   `json:"num_turns"`
-	Usage   *struct {
-		Input      int64 `json:"input_tokens"`
-		Output     int64 `json:"output_tokens"`
-		CacheRead  int64 `json:"cache_read_input_tokens"`
-		CacheWrite int64 `json:"cache_creation_input_tokens"`
-		Details    struct {
-			Reasoning int64 `json:"thinking_tokens"`
-		} `json:"output_tokens_details"`
-	} `json:"usage"`
-}
+// dialects are the formats of what headless programs write: each takes a line, shows it and emits
+// what it tells. It reports whether the line is an event of its format.
+var dialects = map[string]func(line []byte, v *view) bool{"claude": claudeLine, "codex": codexLine, "gemini": geminiLine, "opencode": opencodeLine}
 
-// block is one part of a message.
-type block struct {
-	Type    string          `json:"type"`
-	Text    string          `json:"text"`
-	Name    string          `json:"name"`
-	Input   json.RawMessage `json:"input"`
-	Content json.RawMessage `json:"content"`
-	IsError bool            `json:"is_error"`
-}
+// Streams are the names of the formats that Render knows.
+func Streams() []string { return slices.Sorted(maps.Keys(dialects)) }
 
 // Render shows the stream of a headless program for people and emits a signal for the end of
-// the run. It reads to the end of r in any case, so that the program never blocks on it.
-func Render(r io.Reader, w io.Writer, emit func(Signal)) {
-	in := bufio.NewReaderSize(r, 64<<10)
+// its turn. It reads to the end of r in any case, so that the program never blocks on it. A
+// format that is not known is shown as it is.
+func Render(format string, r io.Reader, w io.Writer, emit func(Signal)) {
+	in, v := bufio.NewReaderSize(r, 64<<10), &view{w: w, emit: emit}
+	defer v.endLine()
 	for {
 		line, size, err := readLine(in)
 		switch {
 		case size > maxStreamLine:
-			fmt.Fprintf(w, "[a line of %d bytes]\r\n", size)
+			v.show("", fmt.Sprintf("[a line of %d bytes]", size))
 		case len(line) > 0:
-			renderLine(line, w, emit)
+			if dialect := dialects[format]; dialect == nil || !dialect(line, v) {
+				v.show("", string(line))
+			}
 		}
 		if err != nil {
 			return
@@ -81,93 +58,66 @@ func readLine(in *bufio.Reader) (line []byte, size int, err error) {
 	}
 }
 
-func renderLine(line []byte, w io.Writer, emit func(Signal)) {
-	var e streamEvent
-	if json.Unmarshal(line, &e) != nil || e.Type == "" {
-		show(w, "", string(line))
-		return
-	}
-	switch e.Type {
-	case "system":
-		if e.Subtype == "init" {
-			show(w, "* ", "session "+e.Session+" "+e.Model)
-		}
-	case "assistant", "user":
-		for _, b := range blocks(e.Message.Content) {
-			b.show(w)
-		}
-	case "result":
-		show(w, "* ", fmt.Sprintf("%s after %d turns, $%.4f", e.Subtype, e.Turns, e.Cost))
-		if e.IsError {
-			show(w, "! ", e.Result)
-		}
-		emit(e.signal())
-	}
+// view is the terminal of those who watch, and who is told of signals.
+type view struct {
+	w    io.Writer
+	emit func(Signal)
+	open bool // the last line has no end yet
 }
 
-// signal returns the signal for the end of the run.
-func (e streamEvent) signal() Signal {
-	s := Signal{At: time.Now().UTC(), Event: "result/" + e.Subtype, Kind: KindResult, Session: e.Session}
-	if u := e.Usage; u != nil {
-		s.Usage = &Usage{
-			Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
-			Reasoning: u.Details.Reasoning, USD: e.Cost, Turns: e.Turns,
-		}
-	}
-	if e.IsError {
-		s.Text = cmp.Or(e.Result, e.Subtype)
-		if strings.Contains(e.Result, "429") || strings.Contains(e.Result, "529") || strings.Contains(strings.ToLower(e.Result), "limit reached") {
-			s.Kind = KindRateLimit
-		}
-	}
-	return s
+// result emits the end of a turn. text is why it failed, or empty.
+func (v *view) result(event, session, text string, u *Usage) {
+	v.emit(Signal{At: time.Now().UTC(), Event: event, Kind: KindResult, Session: session, Text: text, Usage: u})
 }
 
-// blocks parses the content of a message, which may also be plain text.
-func blocks(content json.RawMessage) []block {
-	var list []block
-	if json.Unmarshal(content, &list) == nil {
-		return list
-	}
-	var text string
-	if json.Unmarshal(content, &text) == nil {
-		return []block{{Type: "text", Text: text}}
-	}
-	return nil
-}
-
-func (b block) show(w io.Writer) {
-	switch b.Type {
-	case "text":
-		show(w, "", b.Text)
-	case "tool_use":
-		show(w, "> ", b.Name+" "+shorten(string(b.Input), 160))
-	case "tool_result":
-		mark := "< "
-		if b.IsError {
-			mark = "! "
-		}
-		for _, part := range blocks(b.Content) {
-			show(w, mark, shorten(part.Text, 400))
-		}
-	}
-}
-
-// show prints text line by line, each behind mark, without control characters: what a model
-// writes must not control the terminal of the person who watches.
-func show(w io.Writer, mark, text string) {
+// show prints text line by line, each behind mark.
+func (v *view) show(mark, text string) {
+	v.endLine()
 	for line := range strings.Lines(strings.TrimSpace(text)) {
-		clean := strings.Map(func(r rune) rune {
-			switch {
-			case r == '\t':
-				return ' '
-			case r < 0x20 || r >= 0x7f && r < 0xa0:
-				return -1
-			}
-			return r
-		}, line)
-		fmt.Fprint(w, mark, clean, "\r\n")
+		fmt.Fprint(v.w, mark, clean(line), "\r\n")
 	}
+}
+
+// part prints a piece of a text of which more follows.
+func (v *view) part(text string) {
+	for line := range strings.Lines(text) {
+		fmt.Fprint(v.w, clean(line))
+		if v.open = !strings.HasSuffix(line, "\n"); !v.open {
+			fmt.Fprint(v.w, "\r\n")
+		}
+	}
+}
+
+func (v *view) endLine() {
+	if v.open {
+		fmt.Fprint(v.w, "\r\n")
+		v.open = false
+	}
+}
+
+// call shows a tool that is used, answer what it returned.
+func (v *view) call(name, input string) { v.show("> ", name+" "+shorten(input, 160)) }
+
+func (v *view) answer(failed bool, text string) {
+	mark := "< "
+	if failed {
+		mark = "! "
+	}
+	v.show(mark, shorten(text, 400))
+}
+
+// clean is a line without control characters: what a model writes must not control the terminal
+// of the person who watches.
+func clean(line string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case r < 0x20 || r >= 0x7f && r < 0xa0:
+			return -1
+		}
+		return r
+	}, line)
 }
 
 func shorten(text string, limit int) string {

@@ -9,9 +9,11 @@ import (
 )
 
 // render returns what people see of a stream, and the signals of it.
-func render(text string) (shown string, signals []signal.Signal) {
+func render(text string) (shown string, signals []signal.Signal) { return renderAs("claude", text) }
+
+func renderAs(format, text string) (shown string, signals []signal.Signal) {
 	var out bytes.Buffer
-	signal.Render(strings.NewReader(text), &out, func(s signal.Signal) { signals = append(signals, s) })
+	signal.Render(format, strings.NewReader(text), &out, func(s signal.Signal) { signals = append(signals, s) })
 	return strings.ReplaceAll(out.String(), "\r\n", "\n"), signals
 }
 
@@ -49,5 +51,93 @@ func TestStreamOfAnyLengthIsReadToItsEnd(t *testing.T) {
 	}
 	if len(signals) != 1 || signals[0].Kind != signal.KindRateLimit {
 		t.Errorf("signals: %+v", signals)
+	}
+}
+
+// The streams of other programs, as they were seen: codex 0.169.0, gemini 0.61.0, opencode 1.18.33, qwen 0.15.10.
+func TestStreamsOfOtherPrograms(t *testing.T) {
+	for name, c := range map[string]struct {
+		format, shown string
+		lines         []string
+		kind          signal.Kind // of the last signal
+		text          string
+		usage         *signal.Usage
+	}{
+		"codex": {"codex", "* session t-1\nI read.\n> run /bin/bash -lc \"cat a\"\n< # Summary\n> agentmux.submit_summary {}\n< submitted\n> update b.txt\n! not found\n* the turn is over\n", []string{
+			`{"type":"thread.started","thread_id":"t-1"}`, `{"type":"turn.started"}`,
+			`{"type":"item.completed","item":{"id":"item_3","type":"agent_message","text":"I read."}}`,
+			`{"type":"item.started","item":{"id":"item_4","type":"command_execution","command":"/bin/bash -lc \"cat a\"","aggregated_output":"","exit_code":null,"status":"in_progress"}}`,
+			`{"type":"item.completed","item":{"id":"item_4","type":"command_execution","command":"/bin/bash -lc \"cat a\"","aggregated_output":"# Summary\n","exit_code":0,"status":"completed"}}`,
+			`{"type":"item.started","item":{"id":"item_6","type":"mcp_tool_call","server":"agentmux","tool":"submit_summary","arguments":{},"result":null,"error":null,"status":"in_progress"}}`,
+			`{"type":"item.completed","item":{"id":"item_6","type":"mcp_tool_call","server":"agentmux","tool":"submit_summary","arguments":{},"result":{"content":[{"type":"text","text":"submitted"}]},"error":null,"status":"completed"}}`,
+			`{"type":"item.completed","item":{"id":"item_7","type":"file_change","changes":[{"path":"b.txt","kind":"update"}],"status":"completed"}}`,
+			`{"type":"item.completed","item":{"id":"item_2","type":"error","message":"not found"}}`,
+			`{"type":"turn.completed","usage":{"input_tokens":100,"cached_input_tokens":40,"output_tokens":20}}`,
+		}, signal.KindResult, "", nil},
+		"codex, refused": {"codex", "! Reconnecting... 5/5 (401)\n! unexpected status 401 Unauthorized\n", []string{
+			`{"type":"error","message":"Reconnecting... 5/5 (401)"}`,
+			`{"type":"turn.failed","error":{"message":"unexpected status 401 Unauthorized"}}`,
+		}, signal.KindResult, "unexpected status 401 Unauthorized", nil},
+		"gemini": {"gemini", "* session g-1 gemini-2.5-pro\nRead and follow\nI read\nmy part.\n> read_file {\"file_path\":\"a\"}\n< one\n! no such file\nDone.\n* success, 400 tokens in, 80 out\n", []string{
+			`{"type":"init","timestamp":"2026-11-28T07:04:39.875Z","session_id":"g-1","model":"gemini-2.5-pro"}`,
+			`{"type":"message","role":"user","content":"Read and follow"}`,
+			`{"type":"message","role":"assistant","content":"I re","delta":true}`, `{"type":"message","role":"assistant","content":"ad\nmy part.","delta":true}`,
+			`{"type":"tool_use","tool_name":"read_file","tool_id":"1","parameters":{"file_path":"a"}}`,
+			`{"type":"tool_result","tool_id":"1","status":"success","output":"one"}`,
+			`{"type":"tool_result","tool_id":"2","status":"error","error":{"type":"not_found","message":"no such file"}}`,
+			`{"type":"message","role":"assistant","content":"Done.","delta":true}`,
+			`{"type":"result","status":"success","stats":{"total_tokens":480,"input_tokens":400,"output_tokens":80,"cached":100,"input":300}}`,
+		}, signal.KindResult, "", &signal.Usage{Input: 300, CacheRead: 100, Output: 80}},
+		"gemini, refused": {"gemini", "* error, 0 tokens in, 0 out\n! [API Error: 401]\n", []string{
+			`{"type":"result","status":"error","error":{"type":"unknown","message":"[API Error: 401]"},"stats":{"total_tokens":0,"input_tokens":0,"output_tokens":0,"cached":0}}`,
+		}, signal.KindResult, "[API Error: 401]", &signal.Usage{}},
+		"opencode": {"opencode", "I read.\n> read {\"filePath\":\"a\"}\n< one\n> bash {}\n! denied\n", []string{
+			`{"type":"step_start","sessionID":"ses_1","part":{"type":"step-start"}}`,
+			`{"type":"text","sessionID":"ses_1","part":{"type":"text","text":"I read."}}`,
+			`{"type":"tool_use","part":{"type":"tool","tool":"read","state":{"status":"completed","input":{"filePath":"a"},"output":"one"}}}`,
+			`{"type":"tool_use","part":{"type":"tool","tool":"bash","state":{"status":"error","input":{},"error":"denied"}}}`,
+			`{"type":"step_finish","part":{"reason":"tool-calls","type":"step-finish","tokens":{"total":150,"input":100,"output":20,"reasoning":5,"cache":{"write":3,"read":22}},"cost":0.0006}}`,
+		}, signal.KindWorking, "", &signal.Usage{Input: 100, Output: 25, Reasoning: 5, CacheRead: 22, CacheWrite: 3, TurnUSD: 0.0006, Turns: 1}},
+		"opencode, the end of its turn": {"opencode", "", []string{
+			`{"type":"step_finish","part":{"reason":"stop","type":"step-finish"}}`,
+		}, signal.KindResult, "", nil},
+		"opencode, refused": {"opencode", "! scripted 429 \"statusCode\":429, retry-after: 30\n", []string{
+			`{"type":"error","sessionID":"ses_1","error":{"name":"APIError","data":{"message":"scripted 429","statusCode":429,"isRetryable":true,"responseHeaders":{"retry-after":"30"}}}}`,
+		}, signal.KindResult, `scripted 429 "statusCode":429, retry-after: 30`, nil},
+		"qwen": {"claude", "* session q-1 qwen3\n[API Error: 500 x]\n* success after 1 turns\n", []string{
+			`{"type":"system","subtype":"init","session_id":"q-1","model":"qwen3"}`,
+			`{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"[API Error: 500 x]"}],"usage":{"input_tokens":0,"output_tokens":0}}}`,
+			`{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"[API Error: 500 x]","usage":{"input_tokens":400,"output_tokens":80,"cache_read_input_tokens":100,"total_tokens":480}}`,
+		}, signal.KindResult, "", &signal.Usage{Input: 300, CacheRead: 100, Output: 80, Turns: 1}},
+		"qwen, failed": {"claude", "* error_during_execution after 1 turns\n! no such model\n", []string{
+			`{"type":"result","subtype":"error_during_execution","is_error":true,"num_turns":1,"error":{"message":"no such model"}}`,
+		}, signal.KindResult, "no such model", nil},
+		"a program without a format": {"other", "{\"type\":\"result\"}\n", []string{`{"type":"result"}`}, "", "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			shown, signals := renderAs(c.format, strings.Join(c.lines, "\n"))
+			if shown != c.shown {
+				t.Errorf("shown:\n%s\nwant:\n%s", shown, c.shown)
+			}
+			var last signal.Signal
+			if len(signals) > 0 {
+				last = signals[len(signals)-1]
+			}
+			if last.Kind != c.kind || last.Text != c.text || (last.Usage == nil) != (c.usage == nil) || c.usage != nil && *last.Usage != *c.usage {
+				t.Errorf("signal %+v, usage %+v", last, last.Usage)
+			}
+		})
+	}
+}
+
+// Each format shows what is not an event of it as it is, without control characters, and reads any length to its end.
+func TestSecurity21StreamsOfAllFormats(t *testing.T) {
+	for _, format := range signal.Streams() {
+		shown, _ := renderAs(format, "raw \x1b[2J\x07\n{\"type\":\"\"}\n[1]\n"+strings.Repeat("x", 9<<20)+"\n"+
+			`{"type":"text","part":{"text":"a\u001b]52;c;x\u0007"}}`+"\n"+`{"type":"message","role":"assistant","content":"a\u001b]52;c;x\u0007"}`+"\n"+
+			`{"type":"item.completed","item":{"type":"agent_message","text":"a\u001b]52;c;x\u0007"}}`)
+		if !strings.HasPrefix(shown, "raw [2J\n{\"type\":\"\"}\n[1]\n[a line of 9437185 bytes]\n") || strings.ContainsAny(shown, "\x1b\x07") {
+			t.Errorf("%s shows %.200q", format, shown)
+		}
 	}
 }

@@ -13,12 +13,13 @@ type Usage struct {
 	CacheWrite int64   `json:"cache_write_tokens"`
 	Reasoning  int64   `json:"reasoning_tokens,omitempty"` // part of Output
 	USD        float64 `json:"usd"`
+	TurnUSD    float64 `json:"turn_usd,omitempty"` // of the turn alone; a program tells this or USD
 	Turns      int64   `json:"turns"`
 }
 
-// Turn is the usage of the turn, without its money.
+// Turn is the usage of the turn, without the money of a running total.
 func (u Usage) Turn() usage.Usage {
 	return usage.Usage{
-		Cached: u.CacheRead, Input: u.Input + u.CacheRead + u.CacheWrite, Output: u.Output, Reasoning: u.Reasoning, Turns: u.Turns,
+		Cached: u.CacheRead, Input: u.Input + u.CacheRead + u.CacheWrite, Output: u.Output, Money: u.TurnUSD, Reasoning: u.Reasoning, Turns: u.Turns,
 	}.Sane()
 }
