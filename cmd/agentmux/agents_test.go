@@ -273,9 +273,8 @@ func (r *rig) checkLaunches(e session.Entry, provider string, transport agent.Tr
 			r.t.Errorf("launch %s: %+v", id, launch)
 		}
 	}
-	tells := provider == "claude" || provider == "codex" || transport == agent.Headless && provider != "copilot"
-	if tells && counted == 0 || !tells && counted > 0 { // a busy machine may cut some off
-		r.t.Errorf("%d launches told what they used", counted)
+	if counted == 0 { // a busy machine may cut some off
+		r.t.Error("no launch told what it used")
 	}
 	if n != want {
 		r.t.Errorf("%d launches, want %d", n, want)

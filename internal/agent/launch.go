@@ -76,6 +76,7 @@ type Launch struct {
 	Line       string    `json:"line,omitempty"`     // with stdin "line"
 	Stream     string    `json:"stream,omitempty"`   // format of standard output to render
 	ConfigDir  string    `json:"config_dir,omitempty"`
+	Home       string    `json:"home,omitempty"` // of the launch's own; not a person's
 	PreparedAt time.Time `json:"prepared_at"`
 
 	env    map[string]string // the values, in the process that prepared it
@@ -166,6 +167,9 @@ func (s LaunchSpec) record(login LoginKind, home string, argv []string, env map[
 		Transport: s.Transport, Unattended: s.unattended(), Login: login, Account: s.Provider.Account(s.Env), Mark: process.Mark(s.Dir), CLISession: cmp.Or(s.Resume, s.cliSession),
 		Resumed: s.Resume != "", Argv: argv, Cwd: s.Workdir, EnvNames: slices.Sorted(maps.Keys(env)), Socket: shield.NewSocketPath(s.Runtime),
 		Stdin: "terminal", ConfigDir: home, PreparedAt: s.Now, env: env, former: formerFiles(s.Runtime, process.Mark(s.Dir)),
+	}
+	if s.Env.RealHome == "" {
+		l.Home = s.Env.Home
 	}
 	if len(s.Provider.Effort[s.Effort]) > 0 {
 		l.Effort = s.Effort

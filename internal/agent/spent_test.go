@@ -168,6 +168,21 @@ func codexTotal(at time.Time, input, output int) string {
 		line(`{"type":"task_complete","last_agent_message":"ok"}`)
 }
 
+// Lines of the transcripts of copilot, gemini and qwen: what an answer of their model used.
+func copilotCall(at time.Time, id string) string {
+	return fmt.Sprintf(`{"type":"session.usage_record","data":{"usage":{"model":"gpt-5","inputTokens":100,"outputTokens":20,"cacheReadTokens":40,"cacheWriteTokens":0,"cost":0.0}},"id":%q,"timestamp":%q}`+"\n",
+		id, at.Format(time.RFC3339Nano))
+}
+
+func geminiAnswer(at time.Time, id string) string {
+	return fmt.Sprintf(`{"id":%q,"timestamp":%q,"type":"gemini","content":"I read.","tokens":{"input":100,"output":20,"cached":40,"thoughts":5,"tool":0,"total":125}}`+"\n", id, at.Format(time.RFC3339Nano))
+}
+
+func qwenAnswer(at time.Time, id string) string {
+	return fmt.Sprintf(`{"uuid":%q,"timestamp":%q,"type":"assistant","message":{"role":"model","parts":[]},"usageMetadata":{"promptTokenCount":100,"candidatesTokenCount":20,`+
+		`"thoughtsTokenCount":5,"cachedContentTokenCount":40,"totalTokenCount":120}}`+"\n", id, at.Format(time.RFC3339Nano))
+}
+
 // TestSpentInATerminal reads transcripts: claude's has the tokens of each answer, codex' a running total
 // of its session. What a session used in earlier launches is theirs.
 func TestSpentInATerminal(t *testing.T) {
@@ -187,6 +202,9 @@ func TestSpentInATerminal(t *testing.T) {
 		"codex":              {codexTotal(late, 100, 20) + codexTotal(late, 300, 40), usage.Usage{Cached: 150, Input: 300, Output: 40, Reasoning: 5, Turns: 2}},
 		"codex, resumed":     {codexTotal(early, 100, 20) + codexTotal(late, 300, 40), usage.Usage{Cached: 100, Input: 200, Output: 20, Turns: 1}},
 		"codex, lost count":  {codexTotal(early, 1000, 20) + codexTotal(late, 300, 40), usage.Usage{Cached: 150, Input: 300, Output: 40, Reasoning: 5, Turns: 1}},
+		"copilot":            {copilotCall(early, "a") + copilotCall(late, "b") + copilotCall(late, "c"), usage.Usage{Cached: 80, Input: 200, Output: 40, Turns: 2}},
+		"gemini":             {geminiAnswer(early, "a") + geminiAnswer(late, "b") + geminiAnswer(late, "b"), usage.Usage{Cached: 40, Input: 100, Output: 25, Reasoning: 5, Turns: 1}},
+		"qwen":               {qwenAnswer(early, "a") + qwenAnswer(late, "b"), usage.Usage{Cached: 40, Input: 100, Output: 20, Reasoning: 5, Turns: 1}},
 		"other words":        {"no JSON\n" + `{"type":"assistant","message":"usage"}` + "\n" + `{"type":"user","message":{"usage":{"input_tokens":7}}}` + "\n" + claudeAnswer(late, "a", 20), one},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -198,6 +216,26 @@ func TestSpentInATerminal(t *testing.T) {
 				t.Errorf("%+v, %v, want %+v", got, err, c.want)
 			}
 		})
+	}
+}
+
+// A program without a configuration directory of its own has its transcripts in the home of the launch.
+func TestSpentOfAProgramWithoutAConfigurationDirectory(t *testing.T) {
+	since := time.Date(2026, 11, 27, 18, 59, 0, 0, time.UTC)
+	root := t.TempDir()
+	file := filepath.Join(root, "home", ".gemini", "tmp", "p", "chats", "u.jsonl")
+	put(t, file, geminiAnswer(since, "a"))
+	dir := transcribed(t, root, 1, since, file)
+	for home, known := range map[string]bool{filepath.Join(root, "home"): true, filepath.Join(root, "other"): false, "": false} {
+		put(t, filepath.Join(root, "other", "x"), "")
+		record, err := json.Marshal(agent.Launch{Version: 1, Mark: strings.Repeat("0f", 16), Argv: []string{"gemini"}, Launch: filepath.Base(dir), Home: home, PreparedAt: since})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, filepath.Join(dir, "launch.json"), string(record))
+		if got, err := agent.Spent(dir); err != nil || (got != nil) != known {
+			t.Errorf("home %q: %+v, %v", home, got, err)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package agent
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -24,8 +25,8 @@ const (
 	maxTranscriptLine = 8 << 20
 )
 
-// transcriptLine is a line of a transcript, as far as it tells of usage (seen with claude 2.1.330
-// and codex 0.169.0).
+// transcriptLine is a line of a transcript, as far as it tells of usage (seen with claude 2.1.330,
+// codex 0.169.0, copilot 1.0.102, gemini 0.61.0 and qwen 0.15.10).
 type transcriptLine struct {
 	Type string    `json:"type"`
 	At   time.Time `json:"timestamp"`
@@ -60,26 +61,82 @@ type transcriptLine struct {
 			} `json:"total_token_usage"`
 		} `json:"info"`
 	} `json:"payload"`
+
+	// copilot: what a call of the model used; Cached is part of Input
+	Data struct {
+		Usage *struct {
+			Input  int64 `json:"inputTokens"`
+			Output int64 `json:"outputTokens"`
+			Cached int64 `json:"cacheReadTokens"`
+		} `json:"usage"`
+	} `json:"data"`
+
+	// gemini: an answer of the model, written once more with the tools that it uses; Cached is
+	// part of Input, Thoughts is beside Output
+	ID     string `json:"id"`
+	Tokens *struct {
+		Input    int64 `json:"input"`
+		Output   int64 `json:"output"`
+		Cached   int64 `json:"cached"`
+		Thoughts int64 `json:"thoughts"`
+	} `json:"tokens"`
+
+	// qwen: an answer of the model; Cached is part of Input, Thoughts of Output
+	UUID     string `json:"uuid"`
+	Metadata *struct {
+		Input    int64 `json:"promptTokenCount"`
+		Output   int64 `json:"candidatesTokenCount"`
+		Cached   int64 `json:"cachedContentTokenCount"`
+		Thoughts int64 `json:"thoughtsTokenCount"`
+	} `json:"usageMetadata"`
+}
+
+// answer returns the id of an answer of the model and what it used.
+func (l transcriptLine) answer() (id string, used usage.Usage, ok bool) {
+	switch u, d, t, m := l.Message.Usage, l.Data.Usage, l.Tokens, l.Metadata; {
+	case l.Type == "assistant" && u != nil:
+		return l.Message.ID, usage.Usage{
+			Cached: u.CacheRead, Input: u.Input + u.CacheRead + u.CacheWrite, Output: u.Output, Reasoning: u.Details.Reasoning, Turns: 1,
+		}, true
+	case l.Type == "session.usage_record" && d != nil:
+		return l.ID, usage.Usage{Cached: d.Cached, Input: d.Input, Output: d.Output, Turns: 1}, true
+	case l.Type == "gemini" && t != nil:
+		return l.ID, usage.Usage{Cached: t.Cached, Input: t.Input, Output: t.Output + t.Thoughts, Reasoning: t.Thoughts, Turns: 1}, true
+	case l.Type == "assistant" && m != nil:
+		return l.UUID, usage.Usage{Cached: m.Cached, Input: m.Input, Output: m.Output, Reasoning: m.Thoughts, Turns: 1}, true
+	}
+	return "", usage.Usage{}, false
+}
+
+// countIn counts an answer of the model of this launch, by its id, and reports whether the line is one.
+func (l transcriptLine) countIn(answers map[string]usage.Usage, now bool) bool {
+	id, used, ok := l.answer()
+	if ok && now {
+		answers[id] = used.Sane()
+	}
+	return ok
 }
 
 // figures are what is on each line that tells of usage.
-var figures = [][]byte{[]byte(`"usage"`), []byte(`"cost-state"`), []byte(`"token_count"`), []byte(`"task_complete"`)}
+var figures = [][]byte{[]byte(`"usage"`), []byte(`"cost-state"`), []byte(`"token_count"`), []byte(`"task_complete"`), []byte(`"tokens"`), []byte(`"usageMetadata"`)}
 
 // readTranscripts takes in what the transcripts of a launch tell. They are looked for below its
-// configuration directory alone: an agent may name any file. What cannot be read tells nothing.
+// configuration directory, or its home, alone: an agent may name any file. What cannot be read
+// tells nothing.
 func (t *told) readTranscripts(dir string) {
 	l, err := ReadLaunch(dir)
-	if err != nil || l.ConfigDir == "" || len(t.transcripts) == 0 {
+	below := cmp.Or(l.ConfigDir, l.Home)
+	if err != nil || below == "" || len(t.transcripts) == 0 {
 		return
 	}
-	root, err := os.OpenRoot(l.ConfigDir)
+	root, err := os.OpenRoot(below)
 	if err != nil {
 		return
 	}
 	defer root.Close()
 	left := int64(maxTranscript)
 	for _, path := range t.transcripts {
-		name, err := filepath.Rel(l.ConfigDir, path)
+		name, err := filepath.Rel(below, path)
 		if err != nil || !filepath.IsLocal(name) {
 			continue
 		}
@@ -110,11 +167,8 @@ func (t *told) readTranscript(r io.Reader, since time.Time) {
 			l = transcriptLine{}
 		}
 		now := !l.At.Before(since)
-		switch u, info := l.Message.Usage, l.Payload.Info; {
-		case l.Type == "assistant" && u != nil && now:
-			answers[l.Message.ID] = usage.Usage{
-				Cached: u.CacheRead, Input: u.Input + u.CacheRead + u.CacheWrite, Output: u.Output, Reasoning: u.Details.Reasoning, Turns: 1,
-			}.Sane()
+		switch info := l.Payload.Info; {
+		case l.countIn(answers, now):
 		case l.Type == "cost-state" && len(answers) > 0: // it has no time
 			t.total(l.Session, l.Cost)
 		case l.Payload.Type == "task_complete" && now:

@@ -26,6 +26,7 @@ function tell(event, fields) {
 export const Agentmux = async ({ client }) => {
   let main = "" // the session of the launch, not those of its helpers
   let failed = false
+  const counted = new Set() // answers of which was told what they used
 
   async function idle(id) {
     if (failed) {
@@ -35,6 +36,15 @@ export const Agentmux = async ({ client }) => {
     const answer = await tell("Stop", { session_id: id })
     if (answer.decision !== "block") return
     await client.session.promptAsync({ path: { id }, body: { parts: [{ type: "text", text: answer.reason }] } })
+  }
+
+  // used tells what an answer of the model used, also one of a helper. A headless run says it in its stream.
+  async function used(info) {
+    if (!turns || info?.role !== "assistant" || !info.time?.completed || !info.tokens || counted.has(info.id)) return
+    counted.add(info.id)
+    const { input, output, reasoning, cache } = info.tokens
+    const usage = { input_tokens: input, output_tokens: output + reasoning, reasoning_tokens: reasoning, cache_read_tokens: cache?.read, cache_write_tokens: cache?.write, turn_usd: info.cost, turns: 1 }
+    await tell("Usage", { session_id: main, usage })
   }
 
   return {
@@ -52,6 +62,7 @@ export const Agentmux = async ({ client }) => {
       await tell("PostToolUse", { session_id: main, tool_name: input.tool })
     },
     event: async ({ event }) => {
+      if (main && event.type === "message.updated") await used(event.properties.info)
       const id = event.properties?.sessionID
       if (!main || (id && id !== main)) return
       switch (event.type) {

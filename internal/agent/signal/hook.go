@@ -106,6 +106,7 @@ type hookInput struct {
 	ErrorDetails string          `json:"error_details"`
 	ErrorContext string          `json:"error_context"` // copilot: model_call, tool_execution, …
 	Recoverable  bool            `json:"recoverable"`   // copilot: it tries again
+	Usage        *Usage          `json:"usage"`         // the plugin of opencode, in the event Usage
 }
 
 // readHook parses an event. One it does not know gets KindOther.
@@ -114,6 +115,9 @@ func readHook(event string, data []byte) Signal {
 	// A type error leaves the other fields filled in.
 	_ = json.Unmarshal(data, &in)
 	s := Signal{Event: event, Kind: kindOf(event), Session: in.Session, Transcript: in.Transcript, Tool: in.Tool}
+	if event == "Usage" {
+		s.Usage = in.Usage
+	}
 	switch s.Kind {
 	case KindPrompt:
 		s.Text = in.Prompt

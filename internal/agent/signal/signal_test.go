@@ -133,6 +133,21 @@ func TestEventsHaveAKind(t *testing.T) {
 	}
 }
 
+// What an answer used is of an event of its own: another one that has such a field tells nothing.
+func TestAHookTellsTheUsage(t *testing.T) {
+	dir := t.TempDir()
+	for _, event := range []string{"Usage", "PostToolUse"} {
+		record(t, dir, event, `{"session_id":"s","usage":{"input_tokens":100,"output_tokens":25,"turn_usd":0.25,"turns":1}}`, nil)
+	}
+	list, _, err := signal.Read(dir, 0)
+	if err != nil || len(list) != 2 || list[0].Usage == nil || list[1].Usage != nil {
+		t.Fatalf("signals %+v, %v", list, err)
+	}
+	if want := (signal.Usage{Input: 100, Output: 25, TurnUSD: 0.25, Turns: 1}); *list[0].Usage != want || list[0].Kind != signal.KindOther {
+		t.Errorf("usage %+v, kind %s", *list[0].Usage, list[0].Kind)
+	}
+}
+
 func TestTurnEndIsAnsweredThreeTimesInARow(t *testing.T) {
 	dir := t.TempDir()
 	asked := 0
