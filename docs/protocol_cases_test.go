@@ -74,7 +74,7 @@ var protocolCases = map[string]string{
 	"P18": "Everybody sees the merged work, and what reviewers write is not merged.",
 	"P19": "Waiting for people, rate limits and honest work use up no limit.",
 	"P21": "A provider that refuses more is waited for, until the time that it names or ever longer, by every session of the machine; no try, retry or limit counts, and each agent continues. A fallback takes over where the wait is too long or the login is refused.",
-	"P22": "Nothing is typed, and no dialog answered, within ten seconds of a key of a person.",
+	"P22": "Nothing is typed, and no dialog answered, within ten seconds of a key of a person; each turn in which one took part is recorded and told at the end.",
 	"P20": "Work outside the owned files and findings of the output gate are refused in the answer and corrected in the same turn.",
 
 	"K1": "Every rule of a plan has its mistake with its path; an old version is the only one named.",

@@ -114,7 +114,8 @@ func (r *Crew) OnExit(follow func(pid int) bool) { r.onExit = follow }
 // observer makes one report of the launches.
 type observer struct {
 	*Crew
-	next time.Duration // until the next report; 0 = none is needed
+	next    time.Duration        // until the next report; 0 = none is needed
+	pressed map[string]time.Time // see [keys.Pressed]
 }
 
 // briefing renders the prompt of a launch.

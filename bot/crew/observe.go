@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/crew/keys"
 	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/agent/cooldown"
@@ -62,7 +63,7 @@ func (r *Crew) Observe(ctx context.Context, s *orchestrator.State) (engine.Look,
 	if err != nil {
 		return engine.Look{}, fmt.Errorf("look at the agents: %w", err)
 	}
-	o := &observer{Crew: r}
+	o := &observer{Crew: r, pressed: keys.Pressed(ctx, r.panes.server, found)}
 	o.follow(found)
 	var reports []orchestrator.AgentReport
 	for _, key := range slices.Sorted(maps.Keys(expected)) {
@@ -172,7 +173,7 @@ func (p *panes) serverGone(ctx context.Context, cause error, expected map[orches
 func (r *observer) report(ctx context.Context, key orchestrator.AgentKey, launch orchestrator.Launch, pane tmux.Pane, found bool) *orchestrator.AgentReport {
 	out := &orchestrator.AgentReport{Key: key, Launch: launch}
 	status := r.signals.status(r.launchDir(launch), launch)
-	out.CLISession = status.Session
+	out.CLISession, out.PersonTurn = status.Session, keys.Launch{Dir: r.launchDir(launch), Session: r.sess.Dir}.Turn(status, r.pressed[pane.ID])
 	if exit, ended, err := agent.ReadExit(r.launchDir(launch)); err == nil && ended {
 		if exit.Stopped && r.panes.wasLost(launch) {
 			return r.panes.reportMissing(out) // ended by the end of the server

@@ -367,6 +367,11 @@ func (c *crew) noteCondition(rep *orchestrator.AgentReport) {
 	if limited {
 		c.limit(rep.Key, rep.Launch, rep.Until)
 	}
+	if rule := "person/" + string(rep.Launch); rep.PersonTurn > c.s.Counters[rule].N {
+		c.s.Counters[rule] = orchestrator.Counter{N: rep.PersonTurn, Since: c.now}
+		role, task := rep.Key.Split()
+		c.event(orchestrator.PersonTypedRecord{Role: role, Task: task, Launch: rep.Launch, Turn: rep.PersonTurn})
+	}
 }
 
 // coolingPause is the least time between two tries to start an agent whose provider refuses more.

@@ -44,6 +44,9 @@ var lines = map[string]func(orchestrator.Event) string{
 		return string(orchestrator.KeyOf(d.Role, d.Task)) + ": " + d.Message
 	}),
 	orchestrator.EvAgentWaiting: say(sayWaits),
+	orchestrator.EvPersonTyped: say(func(d orchestrator.PersonTypedRecord) string {
+		return "a person typed to " + string(orchestrator.KeyOf(d.Role, d.Task))
+	}),
 	orchestrator.EvLateChanges: say(func(d orchestrator.LateChangesRecord) string {
 		return string(orchestrator.KeyOf(d.Role, d.Task)) + " wrote after its submission, kept as " + d.Ref
 	}),

@@ -231,7 +231,7 @@ func (v *View) FinalText() string {
 	default:
 		out = append(out, "### Stopped after "+lasted(v.End.Seconds), "", v.stopper())
 	}
-	out = append(out, "", v.finalLine())
+	out = append(append(out, "", v.finalLine()), typed(v)...)
 	if v.End.Outcome == orchestrator.OutcomeDone {
 		if v.Result.Pull > 0 {
 			out = append(out, "", v.anotherRound())
