@@ -67,7 +67,7 @@ var protocolCases = map[string]string{
 	"P11": "A review that used up its rounds is never approved by itself.",
 	"P12": "An agent that ends without submitting is started again, reminded or waited for, as its situation asks.",
 	"P13": "A lost researcher stops nobody, and its topic can be asked again.",
-	"P14": "A silent agent is nudged, an unknown dialog is a person's; with a person present both are only shown.",
+	"P14": "A silent agent is nudged; a known dialog is a question, whose answer is pressed while it is on the screen, and an unknown one parks; with a person present they are only shown.",
 	"P15": "A pause moves deadlines and holds submissions until it ends.",
 	"P16": "Changes can be asked again and again, on the same pull request, from the work that is there.",
 	"P17": "Every park has its ways out, and none leads back at once.",

@@ -19,6 +19,7 @@ var results = map[string]func(*reducer, orchestrator.Effect, orchestrator.Result
 	orchestrator.EffKeepLate:        func(r *reducer, e orchestrator.Effect, res orchestrator.Result) { r.crew.keptLate(e, res) },
 	orchestrator.EffPreserve:        func(r *reducer, e orchestrator.Effect, res orchestrator.Result) { r.workspaces.preserved(e, res) },
 	orchestrator.EffDeliver:         delivered,
+	orchestrator.EffAnswerDialog:    dialogAnswered,
 	orchestrator.EffInspect: func(r *reducer, e orchestrator.Effect, res orchestrator.Result) {
 		r.completion.inspected(e.Args.Tree, res)
 	},
@@ -119,6 +120,8 @@ func (r *reducer) gaveUp(e orchestrator.Effect, cause string) {
 		default:
 			r.outcome.fail(e.Type + ": " + cause)
 		}
+	case orchestrator.EffAnswerDialog:
+		dialogAnswered(r, e, orchestrator.Result{})
 	case orchestrator.EffDeliver:
 		r.mail.Undeliverable(e.Args.Seq, cause)
 	case orchestrator.EffAdopt:
