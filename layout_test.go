@@ -96,8 +96,9 @@ var table = []row{
 	{9, "bot/host", "bot/display bot/material bot/notice orchestrator/story bot/inbox bot/checkpoint bot/claim bot/restore bot/crew bot/work bot/rehearsal bot/project bot/place bot/config ghsync ghsync/pulltext ghsync/mirror ghsync/transport tmux orchestrator/decide orchestrator/duty orchestrator/engine" +
 		" orchestrator/session orchestrator/session/register orchestrator/watch orchestrator workflows workflows/prompt internal/agent internal/agent/process internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/redact bot/roster workflows/agents workflows/message" +
 		" internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
-	{2, "bot/crew/keys", "internal/durable tmux"}, // between the panes and those that type there
-	{8, "bot/crew", "bot/crew/keys bot/assignment bot/chore bot/transcript bot/project bot/place bot/config tmux orchestrator/decide/substitute orchestrator/duty orchestrator/engine orchestrator/post orchestrator/session orchestrator/story orchestrator/toolset orchestrator" +
+	{3, "bot/crew/heard", "internal/agent internal/agent/signal orchestrator"},                      // files of launches alone
+	{4, "bot/crew/keys", "internal/agent internal/agent/signal internal/durable orchestrator tmux"}, // between the panes and those that type there
+	{8, "bot/crew", "bot/crew/heard bot/crew/keys bot/assignment bot/chore bot/transcript bot/project bot/place bot/config tmux orchestrator/decide/dialog orchestrator/decide/substitute orchestrator/duty orchestrator/engine orchestrator/post orchestrator/session orchestrator/story orchestrator/toolset orchestrator" +
 		" workflows workflows/agents workflows/artifact workflows/prompt internal/agent internal/agent/cooldown internal/agent/process internal/agent/signal internal/command internal/crash internal/redact internal/usage"}, // no git: what it needs of the work it declares
 	{8, "bot/work", "bot/checkpoint bot/guarded bot/lineage bot/material bot/project bot/spares bot/place bot/config ghsync ghsync/pulltext ghsync/transport ghsync/markdown orchestrator/decide orchestrator/duty orchestrator/engine orchestrator/session orchestrator/session/register" +
 		" orchestrator workflows workflows/agents workflows/artifact internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/outgate internal/crash internal/redact"}, // no panes, no programs of agents
@@ -134,20 +135,23 @@ var table = []row{
 	{5, "orchestrator/story", "internal/usage orchestrator workflows/agents"},      // one place says why, what is owed and what is next; status, monitor and mirror read it
 	{3, "orchestrator/decide/fault", "orchestrator"},                               // apart from the reducer: records compared with records, no state
 	{3, "orchestrator/decide/ending", "orchestrator"},                              // as fault: reports in words
+	{3, "orchestrator/decide/dialog", "orchestrator"},                              // reports judged, apart from what is done
+	{3, "orchestrator/decide/retry", "orchestrator"},                               // numbers alone: how often, and how long between
 	{3, "orchestrator/decide/substitute", "orchestrator"},                          // the crew asks it, too, before it holds a start back
 	{3, "orchestrator/postbox", "internal/durable orchestrator workflows/message"}, // files alone: the writer is a tool, the reader the engine
 	{3, "orchestrator/post", "orchestrator workflows workflows/message"},           // as team: what becomes of a message is decided apart from the phases, and tools ask who has mail
-	{4, "orchestrator/decide", "internal/lenient orchestrator/decide/ending orchestrator/decide/fault orchestrator/decide/substitute orchestrator/post orchestrator/team orchestrator/duty orchestrator/invariant orchestrator/move orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/agents workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
+	{4, "orchestrator/decide", "internal/lenient orchestrator/decide/dialog orchestrator/decide/ending orchestrator/decide/fault orchestrator/decide/retry orchestrator/decide/substitute orchestrator/post orchestrator/team orchestrator/duty orchestrator/invariant orchestrator/move orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/agents workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
 	{3, "orchestrator/upgrade", "orchestrator workflows workflows/artifact"},
 	{3, "orchestrator/invariant", "orchestrator workflows"},
 	{4, "orchestrator/folder", "orchestrator orchestrator/post orchestrator/postbox workflows/message"},         // files alone, with what the state says of them: a directory outside of every session has them, too
 	{3, "orchestrator/move", "orchestrator"},                                                                    // where things are, apart from what is done next
 	{3, "orchestrator/duty", "orchestrator/toolset orchestrator workflows workflows/artifact workflows/agents"}, // below the reducer: tools and host judge by the same names and rules
-	{2, "orchestrator", "orchestrator/seal workflows workflows/artifact internal/lenient internal/usage workflows/agents workflows/message"},
+	{2, "orchestrator", "orchestrator/seal orchestrator/stamp workflows workflows/artifact internal/lenient internal/usage workflows/agents workflows/message"},
 	{3, "orchestrator/team", "orchestrator workflows workflows/agents"}, // apart from the reducer, whose sizes may only fall: what becomes of an agent of an agents file is one table
 	{0, "internal/lenient", ""},
-	{0, "internal/usage", ""},    // figures and words: it knows no program that tells them
-	{0, "orchestrator/seal", ""}, // of bytes, whatever they say
+	{0, "internal/usage", ""},     // figures and words: it knows no program that tells them
+	{0, "orchestrator/seal", ""},  // of bytes, whatever they say
+	{0, "orchestrator/stamp", ""}, // below all that has a moment in a file
 	{3, "bot/config", "workflows workflows/message internal/agent internal/document"},
 	{2, "orchestrator/toolset", "workflows workflows/artifact workflows/message"},                                                       // below duty, which judges calls by the table; a row knows definitions and no state
 	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize internal/document"},                                     // sanitize folds names that look alike; the table of paths is a document

@@ -14,6 +14,7 @@ const (
 	EffStartAgent      = "start_agent"      // exactly one pane runs Launch
 	EffStopAgent       = "stop_agent"       // no process of Launch is left, its pane is gone
 	EffDeliver         = "deliver_message"  // message Seq reached its agent
+	EffAnswerDialog    = "answer_dialog"    // the answer to Question was pressed at the pane of Launch, while its dialog was there
 	EffEnsureWorkspace = "ensure_workspace" // Workspace exists at Base
 	EffRemoveWorkspace = "remove_workspace" // Workspace's directory is gone
 	EffIntegrate       = "integrate"        // the work of Launch is merged into the head
@@ -74,8 +75,9 @@ type Args struct {
 	Strict    bool     `json:"strict,omitempty"` // integrate: paths outside Owned are not merged
 	Date      Time     `json:"date"`             // author date of what is committed
 
-	Seq  int  `json:"seq,omitempty"`  // message
-	Gone bool `json:"gone,omitempty"` // stop_agent: the launch's exit is recorded already
+	Seq      int    `json:"seq,omitempty"`      // message
+	Question string `json:"question,omitempty"` // answer_dialog: its id
+	Gone     bool   `json:"gone,omitempty"`     // stop_agent: the launch's exit is recorded already
 
 	Leaving bool     `json:"leaving,omitempty"` // stop_agent: it has submitted and may end its turn
 	Home    string   `json:"home,omitempty"`    // start_agent: see Agent

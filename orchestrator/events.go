@@ -110,6 +110,7 @@ const (
 	EvAgentBlocked       = "agent_blocked"
 	EvAgentMarked        = "agent_marked"
 	EvAgentStatus        = "agent_status"
+	EvPersonTyped        = "person_typed"
 	EvAgentWaiting       = "agent_waiting"
 	EvSubmission         = "submission"
 	EvLateChanges        = "late_changes"

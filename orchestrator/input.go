@@ -200,8 +200,10 @@ type AgentReport struct {
 	Signal      string       `json:"signal,omitempty"`
 	Usage       *usage.Usage `json:"usage,omitempty"` // of a launch that has ended; nil: not known
 	Silence     Duration     `json:"silence,omitempty"`
-	TurnEnded   string       `json:"turn_ended,omitempty"` // evidence of the turn end, empty while working
-	Dialog      string       `json:"dialog,omitempty"`     // an unknown dialog on the screen
+	TurnEnded   string       `json:"turn_ended,omitempty"`  // evidence of the turn end, empty while working
+	PersonTurn  int          `json:"person_turn,omitempty"` // the newest turn in which a person took part; 0 = none
+	Dialog      string       `json:"dialog,omitempty"`      // on the screen, in words; unknown without Choices
+	Choices     []string     `json:"choices,omitempty"`     // of a known dialog
 	RateLimited bool         `json:"rate_limited,omitempty"`
 	ServerLost  bool         `json:"server_lost,omitempty"` // the tmux server ended, not the agent
 	Tail        string       `json:"tail,omitempty"`

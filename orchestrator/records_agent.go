@@ -81,3 +81,11 @@ type AgentWaitingRecord struct {
 func (d AgentWaitingRecord) OnProvider() bool {
 	return d.For == WaitsForProvider || d.For == "provider"
 }
+
+// PersonTypedRecord tells that a person took part in a turn of a launch at its pane. What they typed is not told.
+type PersonTypedRecord struct {
+	Launch Launch `json:"launch"`
+	Role   string `json:"role"`
+	Task   string `json:"task"`
+	Turn   int    `json:"turn"`
+}

@@ -90,7 +90,7 @@ type recordType interface {
 var recordTypes = byName(
 	recordOf[SessionCreatedRecord]{}, recordOf[ResumedRecord]{}, recordOf[MovedRecord]{}, recordOf[EventRecord]{}, recordOf[PhaseEnteredRecord]{}, recordOf[PhaseLeftRecord]{},
 	recordOf[AgentStartedRecord]{}, recordOf[AgentExitedRecord]{}, recordOf[AgentFailedRecord]{}, recordOf[AgentStalledRecord]{},
-	recordOf[AgentBlockedRecord]{}, recordOf[AgentMarkedRecord]{}, recordOf[AgentStatusRecord]{}, recordOf[AgentWaitingRecord]{}, recordOf[SubmissionRecord]{}, recordOf[LateChangesRecord]{},
+	recordOf[AgentBlockedRecord]{}, recordOf[AgentMarkedRecord]{}, recordOf[AgentStatusRecord]{}, recordOf[AgentWaitingRecord]{}, recordOf[PersonTypedRecord]{}, recordOf[SubmissionRecord]{}, recordOf[LateChangesRecord]{},
 	recordOf[ArtifactAcceptedRecord]{},
 	recordOf[ScheduleRecord]{}, recordOf[ResearchDispatchedRecord]{}, recordOf[ResearchDoneRecord]{}, recordOf[ResearchFailedRecord]{},
 	recordOf[GroupStartedRecord]{}, recordOf[GroupDoneRecord]{}, recordOf[SubplanStartedRecord]{}, recordOf[SubplanDoneRecord]{},
@@ -128,6 +128,7 @@ func (AgentBlockedRecord) Type() string       { return EvAgentBlocked }
 func (AgentMarkedRecord) Type() string        { return EvAgentMarked }
 func (AgentStatusRecord) Type() string        { return EvAgentStatus }
 func (AgentWaitingRecord) Type() string       { return EvAgentWaiting }
+func (PersonTypedRecord) Type() string        { return EvPersonTyped }
 func (SubmissionRecord) Type() string         { return EvSubmission }
 func (LateChangesRecord) Type() string        { return EvLateChanges }
 func (ArtifactAcceptedRecord) Type() string   { return EvArtifactAccepted }

@@ -244,8 +244,11 @@ type ReviewResult struct {
 	CommitMessage string `json:"commit_message,omitempty"`
 }
 
-// KindQuestion is the kind of the questions that are asked in words.
-const KindQuestion = "question"
+// Kinds of questions.
+const (
+	KindQuestion = "question" // in words
+	KindDialog   = "dialog"   // of an agent's program, at its pane
+)
 
 // Question is a question of an agent to a person.
 type Question struct {

@@ -54,3 +54,22 @@ func (s *Server) Typed(ctx context.Context, since time.Time) (bool, error) {
 	}
 	return false, nil
 }
+
+// Keys tells when each terminal that is attached to the server was typed at last, by the pane that it shows now; panes of
+// terminals without a key since they were attached are left out. The times are in seconds.
+func (s *Server) Keys(ctx context.Context) (map[string]time.Time, error) {
+	out, err := s.run(ctx, nil, "list-clients", "-F", "#{client_activity} #{client_created} #{pane_id}")
+	if err != nil {
+		return nil, fmt.Errorf("list terminals: %w", err)
+	}
+	keys := map[string]time.Time{}
+	for line := range strings.Lines(out) {
+		var at, attached int64
+		var pane string
+		// A terminal counts as typed at when it is attached.
+		if n, _ := fmt.Sscan(line, &at, &attached, &pane); n == 3 && at > attached && at > keys[pane].Unix() {
+			keys[pane] = time.Unix(at, 0)
+		}
+	}
+	return keys, nil
+}

@@ -23,6 +23,7 @@ type Pane struct {
 	ExitStatus int    // its exit code when Dead; -1 when a signal ended it, or for a moment until it is known
 	Signal     string // the signal that ended it, as tmux prints it: "9" or "KILL"
 	InMode     bool   // a person is in copy mode or a menu: keys do not reach the program
+	Attached   bool   // a terminal shows its session
 	Piped      bool   // what it prints goes to a program; that one's end shows when the pane next prints
 	Activity   time.Time
 	Started    time.Time         // of the server, as Server.Started gives it
@@ -34,7 +35,7 @@ type Pane struct {
 var paneFields = []string{
 	"#{pane_id}", "#{session_name}", "#{window_id}", "#{pane_pid}", "#{pane_dead}", "#{pane_dead_status}",
 	"#{pane_dead_signal}", "#{pane_in_mode}", "#{window_activity}", "#{window_name}",
-	"#{pane_pipe}", "#{start_time}",
+	"#{pane_pipe}", "#{start_time}", "#{session_attached}",
 }
 
 // Panes lists every pane of the server, in one command. A server without sessions gives
@@ -125,7 +126,7 @@ func (s *Server) parsePane(record string) (Pane, error) {
 	}
 	p := Pane{
 		ID: f[0], Session: f[1], WindowID: f[2], PID: pid, Dead: f[4] == "1", ExitStatus: -1, Signal: f[6],
-		InMode: f[7] != "" && f[7] != "0", Window: f[9], Piped: f[10] == "1", Path: f[len(f)-1], Options: map[string]string{},
+		InMode: f[7] != "" && f[7] != "0", Window: f[9], Piped: f[10] == "1", Attached: f[12] != "0" && f[12] != "", Path: f[len(f)-1], Options: map[string]string{},
 	}
 	if code, err := strconv.Atoi(f[5]); err == nil && p.Dead && p.Signal == "" {
 		p.ExitStatus = code

@@ -165,6 +165,10 @@ func TestProtocolE1Problems(t *testing.T) {
 			"user.yaml:3: launchers: removed: describe the command under providers.<name>",
 			"user.yaml:4: providers.x.trust_key: removed: use providers.<name>.trust, a list of {text, key}",
 		}},
+		{"dialogs", "version: 2\nproviders:\n  claude: {dialogs: [{text: x, choices: [{label: a, keys: [Enter]}]}, {text: y, keys: 1}]}\n", "", "", []string{
+			"user.yaml:3: providers.claude.dialogs[1].keys: unknown key",
+			"user.yaml:3: providers.claude.dialogs[1].choices: required key missing",
+		}},
 		{"no version", "limits: {}\n", "", "", []string{"user.yaml:1: version: required key missing, add \"version: 2\""}},
 		{"empty file", "# nothing\n", "", "", []string{"user.yaml:1: version: required key missing, add \"version: 2\""}},
 		{"newer version", "version: 3\n", "", "", []string{"user.yaml:1: version: version 3 was made for a newer agentmux, this one reads 2"}},

@@ -23,6 +23,7 @@ type Provider struct {
 	PromptMode      string              `doc:"prompt_mode"` // arg, stdin, flag
 	PromptFlag      string              `doc:"prompt_flag"`
 	Trust           []agent.Dialog      `doc:"trust"`
+	Dialogs         []agent.Menu        `doc:"dialogs"`
 	MCP             *string             `doc:"mcp"`
 	Hooks           *string             `doc:"hooks"`
 	Env             []string            `doc:"env"`
@@ -112,7 +113,7 @@ func (c *Config) Overrides() map[string]agent.Override {
 		overrides[name] = agent.Override{
 			Command: p.Command, ModelFlag: p.ModelFlag, DefaultModel: p.DefaultModel, ModelArgs: p.ModelArgs,
 			InteractiveArgs: p.InteractiveArgs, HeadlessArgs: p.HeadlessArgs, RoleArgs: p.RoleArgs,
-			PromptMode: p.PromptMode, PromptFlag: p.PromptFlag, Trust: p.Trust, MCP: p.MCP, Hooks: p.Hooks, Env: p.Env,
+			PromptMode: p.PromptMode, PromptFlag: p.PromptFlag, Trust: p.Trust, Dialogs: p.Dialogs, MCP: p.MCP, Hooks: p.Hooks, Env: p.Env,
 			Effort: p.Effort, ToolName: p.ToolName,
 		}
 	}

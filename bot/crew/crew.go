@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/crew/heard"
 	"github.com/agentmux/agentmux/bot/crew/keys"
 	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/bot/project"
@@ -73,7 +74,7 @@ type Crew struct {
 	panes     *panes
 	recorders *transcript.Recorders // while a run lasts
 	seals     seals
-	signals   *signals
+	signals   heard.Signals
 	dialogs   keys.Dialogs
 	onExit    func(pid int) bool
 	noted     sync.Map                   // launch -> when it was refused, as other hosts were told
@@ -87,7 +88,7 @@ func New(o Options, spec Spec) *Crew {
 	}
 	return &Crew{
 		sandbox: sandbox{Options: o, cfg: spec.Config}, sess: spec.Session, place: place.Of(spec.Session.Dir, spec.State), def: spec.Workflow,
-		project: spec.Project, providers: spec.Providers, sources: spec.Sources, signals: &signals{launches: map[orchestrator.Launch]followed{}},
+		project: spec.Project, providers: spec.Providers, sources: spec.Sources,
 		state: spec.Now,
 	}
 }
@@ -100,7 +101,7 @@ func (r *Crew) UseEarlierWork(workspaces []string) { r.begun = workspaces }
 
 // StartRecorders writes the transcripts of the panes until stop is called.
 func (r *Crew) StartRecorders() (stop func()) {
-	r.recorders = r.openRecorders()
+	r.recorders = openRecorders(r)
 	return func() { _ = r.recorders.Close() }
 }
 
@@ -114,7 +115,8 @@ func (r *Crew) OnExit(follow func(pid int) bool) { r.onExit = follow }
 // observer makes one report of the launches.
 type observer struct {
 	*Crew
-	next time.Duration // until the next report; 0 = none is needed
+	next    time.Duration        // until the next report; 0 = none is needed
+	pressed map[string]time.Time // see [keys.Pressed]
 }
 
 // briefing renders the prompt of a launch.

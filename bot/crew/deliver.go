@@ -39,7 +39,7 @@ func (r *Crew) Deliver(ctx context.Context, e orchestrator.Effect, s *orchestrat
 		return orchestrator.Result{}, engine.Never(fmt.Errorf("message %d is not in the state", e.Args.Seq))
 	}
 	m := s.Messages[i]
-	status := r.signals.status(r.launchDir(e.Args.Launch), e.Args.Launch)
+	status := r.signals.Status(r.launchDir(e.Args.Launch), e.Args.Launch)
 	if slices.Contains(status.Messages, fmt.Sprint(m.Seq)) || slices.Contains(status.Messages, m.File) {
 		return orchestrator.Result{Delivery: orchestrator.DeliverySent, Mode: modeHook}, nil
 	}
@@ -107,7 +107,7 @@ func (r *Crew) typeLine(ctx context.Context, t typing, pane tmux.Pane, status si
 			return t.begin()
 		},
 		Confirm: func() bool {
-			return r.signals.status(r.launchDir(launch), launch).Prompts > status.Prompts
+			return r.signals.Status(r.launchDir(launch), launch).Prompts > status.Prompts
 		},
 	})
 	if err != nil {

@@ -2,12 +2,14 @@ package crew
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/crew/keys"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide/dialog"
 	"github.com/agentmux/agentmux/tmux"
 )
 
@@ -48,4 +50,58 @@ func (r *observer) answerDialog(ctx context.Context, launch orchestrator.Launch,
 		}
 	}
 	return false
+}
+
+// paneOf is the pane of a launch as one whose program may ask by a dialog; false if it has none that a person can be asked.
+func paneOf(r *Crew, launch orchestrator.Launch, pane tmux.Pane) (keys.Pane, bool) {
+	l, err := agent.ReadLaunch(r.launchDir(launch))
+	p := r.providers[l.Provider]
+	return keys.Pane{
+		Server: r.panes.server, ID: pane.ID, Dir: r.launchDir(launch), Provider: p, Clean: r.Redactor.Redact, Now: r.Now,
+	}, err == nil && l.Transport == agent.TUI && len(p.Dialogs) > 0
+}
+
+// asks tells of a known dialog that an agent without a person shows, and reports whether it shows one. A screen is looked
+// at while it is quiet, and while a person is asked about what it shows.
+func (r *observer) asks(ctx context.Context, out *orchestrator.AgentReport, pane tmux.Pane, status signal.Status) bool {
+	at, may := paneOf(r.Crew, out.Launch, pane)
+	q := dialog.Of(r.state(), out.Key)
+	if !may || r.state().Interactive || status.State == signal.Idle || status.State == signal.RateLimited {
+		return false
+	}
+	if quiet := out.Silence.D(); q == nil && quiet < dialogTime {
+		r.within(dialogTime - quiet)
+		return false
+	}
+	menu, shown, err := at.Look(ctx)
+	if err != nil && q != nil {
+		shown, menu = q.Text, agent.Menu{}
+		out.Dialog, out.Choices = q.Text, q.Options // the next look tells more
+	}
+	if shown == "" {
+		return false
+	}
+	if r.within(idleTime); err == nil {
+		out.Dialog, out.Choices = shown, menu.Labels()
+	}
+	if q != nil && agent.SameScreen(q.Text, shown) {
+		out.Dialog = q.Text
+	}
+	return true
+}
+
+// AnswerDialog presses what a person chose of a dialog that an agent's program shows. Nothing is pressed when the dialog is
+// gone: then the person, or another answer, was there before.
+func (r *Crew) AnswerDialog(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+	i := slices.IndexFunc(s.Questions, func(q orchestrator.Question) bool { return q.ID == e.Args.Question })
+	pane, found, err := r.panes.find(ctx, e.Args.Launch)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	at, may := paneOf(r, e.Args.Launch, pane)
+	if i < 0 || !found || pane.Dead || !may {
+		return refusedDelivery(), nil
+	}
+	delivery, err := at.Answer(ctx, &r.dialogs, s.Questions[i])
+	return orchestrator.Result{Delivery: delivery}, err
 }

@@ -10,11 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/crew/keys"
 	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/agent/cooldown"
 	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide/dialog"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/tmux"
 )
@@ -62,7 +64,7 @@ func (r *Crew) Observe(ctx context.Context, s *orchestrator.State) (engine.Look,
 	if err != nil {
 		return engine.Look{}, fmt.Errorf("look at the agents: %w", err)
 	}
-	o := &observer{Crew: r}
+	o := &observer{Crew: r, pressed: keys.Pressed(ctx, r.panes.server, found)}
 	o.follow(found)
 	var reports []orchestrator.AgentReport
 	for _, key := range slices.Sorted(maps.Keys(expected)) {
@@ -171,8 +173,8 @@ func (p *panes) serverGone(ctx context.Context, cause error, expected map[orches
 // report returns the state of one launch; nil while it is not known.
 func (r *observer) report(ctx context.Context, key orchestrator.AgentKey, launch orchestrator.Launch, pane tmux.Pane, found bool) *orchestrator.AgentReport {
 	out := &orchestrator.AgentReport{Key: key, Launch: launch}
-	status := r.signals.status(r.launchDir(launch), launch)
-	out.CLISession = status.Session
+	status := r.signals.Status(r.launchDir(launch), launch)
+	out.CLISession, out.PersonTurn = status.Session, keys.Launch{Dir: r.launchDir(launch), Session: r.sess.Dir}.Turn(status, r.pressed[pane.ID])
 	if exit, ended, err := agent.ReadExit(r.launchDir(launch)); err == nil && ended {
 		if exit.Stopped && r.panes.wasLost(launch) {
 			return r.panes.reportMissing(out) // ended by the end of the server
@@ -266,6 +268,9 @@ func (r *observer) reportLive(ctx context.Context, out *orchestrator.AgentReport
 	if !pane.Activity.IsZero() {
 		out.Silence = orchestrator.Duration(max(0, now.Sub(pane.Activity)))
 	}
+	if r.asks(ctx, out, pane, status) {
+		return ""
+	}
 	switch status.State {
 	case signal.Idle:
 		if status.TurnEnds > 0 {
@@ -277,6 +282,8 @@ func (r *observer) reportLive(ctx context.Context, out *orchestrator.AgentReport
 	case signal.WaitingPermission, signal.WaitingAnswer:
 		switch open := now.Sub(status.Since); {
 		case status.Since.IsZero():
+		case dialog.Closed(r.state(), out.Key, status.Since): // until the next signal the program is at work
+			return r.lookAtScreen(ctx, out, pane, status)
 		case open >= dialogTime:
 			out.Dialog = string(status.State)
 		default:
@@ -324,7 +331,7 @@ func (r *observer) lookAtScreen(ctx context.Context, out *orchestrator.AgentRepo
 		out.TurnEnded = "screen " + hashOf([]byte(text))[:12]
 		var fault agent.Fault
 		if fault, words = p.OnScreen(text); fault != "" {
-			out.Fault, out.Tail = orchestrator.ServiceFault(fault), r.Redactor.Redact(strings.Join(lastLines(text), "\n"))
+			out.Fault, out.Tail = orchestrator.ServiceFault(fault), r.Redactor.Redact(strings.Join(agent.LastLines(text, tailLines), "\n"))
 		}
 	case quiet && p.Hooks == "":
 		r.within(idleTime) // only its screen tells
@@ -341,17 +348,5 @@ func (r *observer) tail(ctx context.Context, pane tmux.Pane, found bool) string 
 	if err != nil {
 		return ""
 	}
-	return r.Redactor.Redact(strings.Join(lastLines(text), "\n"))
-}
-
-// lastLines returns the last lines of a screen with text: a dead pane shows empty lines, and
-// below them a note of tmux.
-func lastLines(text string) []string {
-	var words []string
-	for line := range strings.Lines(text) {
-		if line = strings.TrimRight(line, " \r\n"); line != "" && !strings.HasPrefix(line, "Pane is dead (") {
-			words = append(words, line)
-		}
-	}
-	return words[max(0, len(words)-tailLines):]
+	return r.Redactor.Redact(strings.Join(agent.LastLines(text, tailLines), "\n"))
 }

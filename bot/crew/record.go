@@ -11,7 +11,7 @@ import (
 
 // openRecorders starts to listen. Without a socket there are no transcripts, and the session
 // continues.
-func (r *Crew) openRecorders() *transcript.Recorders {
+func openRecorders(r *Crew) *transcript.Recorders {
 	rs := transcript.NewRecorders(r.sess, r.panes.recordAt, r.Redactor, r.Log.With("session", r.sess.Name()))
 	if !r.cfg.Session.Transcripts {
 		return rs

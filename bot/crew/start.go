@@ -216,7 +216,7 @@ func (r services) configured(a orchestrator.Args) config.Choice {
 }
 
 // promptLine returns the first line of an agent.
-func promptLine(file string) string { return "Read and follow the instructions in " + file }
+func promptLine(file string) string { return agent.Opening + file }
 
 // transport returns how an agent runs. One that should end by itself has a terminal all the same if its program may act only
 // with a person's word, and a person is there.

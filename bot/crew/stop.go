@@ -11,7 +11,6 @@ import (
 
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/agent/process"
-	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/usage"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -71,7 +70,7 @@ func (r *Crew) awaitEnd(ctx context.Context, key orchestrator.AgentKey, launch o
 	defer limit.Stop()
 	tick := time.NewTicker(checkPause)
 	defer tick.Stop()
-	for asked := time.Now(); !r.state().Ended() && (starting(r.state()) || !r.signals.atRest(r.launchDir(launch), launch)); {
+	for asked := time.Now(); !r.state().Ended() && (starting(r.state()) || !r.signals.AtRest(r.launchDir(launch), launch)); {
 		if time.Since(asked) >= askPause {
 			if !r.panes.runs(ctx, key, launch) {
 				return
@@ -94,16 +93,6 @@ func starting(s *orchestrator.State) bool {
 	return slices.ContainsFunc(s.Pending, func(e orchestrator.Effect) bool {
 		return e.Type == orchestrator.EffStartAgent && e.NotBefore.IsZero()
 	})
-}
-
-// atRest reports whether the launch has ended or says that its turn is over, so that its end
-// interrupts nothing.
-func (g *signals) atRest(dir string, launch orchestrator.Launch) bool {
-	if _, ended, err := agent.ReadExit(dir); err != nil || ended {
-		return true
-	}
-	status := g.status(dir, launch)
-	return status.State == signal.Idle && status.TurnEnds > 0
 }
 
 // runs reports whether the agent-exec of the launch runs, or where it was not noted, whether tmux

@@ -101,7 +101,7 @@ func (o Order) to(known func(string) bool) (role, text string) {
 }
 
 // questionID is what ids of questions look like.
-var questionID = regexp.MustCompile(`^(?:[qm]|host-)[0-9]{1,9}$`)
+var questionID = regexp.MustCompile(`^(?:[qmd]|host-)[0-9]{1,9}$`)
 
 // about takes the question from the text of an answer: its first word, if that looks like an id.
 func (o Order) about() (id, text string) {

@@ -20,6 +20,7 @@ func TestGitHub55AnOrderIsTheFirstLine(t *testing.T) {
 		"/agentmux say coder keep it\r\n\r\nand on": "say|coder keep it|coder keep it\n\nand on",
 		"/agentmux changes\nThe whole\ntext":        "changes||The whole\ntext",
 		"/agentmux answer q1 2":                     "answer|q1 2|q1 2",
+		"/agentmux answer d1 2":                     "answer|d1 2|d1 2",
 		"/agentmux answer yes <!-- no -->":          "answer|yes <!-- no -->|yes [removed]",
 		"/agentmux say ```\n@all\n":                 "say|```|```\n@all",
 		"/agentmux stopp":                           "stopp||",

@@ -103,6 +103,7 @@ type scenario struct {
 	Hold    map[string]bool     // agent key -> go on only when the file "go" is there
 	Print   map[string]string   // agent key -> what it prints first
 	Dialog  map[string]int      // agent key -> show a dialog that takes this key press, and go on when no other comes
+	Menu    map[string]int      // agent key -> show a dialog for a person, which takes that many lines, before what it does
 	Forge   map[string]string   // agent key -> error of the exit record that its first launch writes itself
 	Holes   map[string]string   // task -> a file of 70 MB that holds nothing
 	Again   map[string]int      // agent key -> how often a launch submits again when it is refused
@@ -176,6 +177,9 @@ func (p *player) run() int {
 	fmt.Println(p.what.Print[p.key()])
 	if takes := p.what.Dialog[p.key()]; takes > 0 && !p.dialog(takes) {
 		return 9
+	}
+	if takes := p.what.Menu[p.key()]; takes > 0 && attempt == 1 {
+		menu(takes)
 	}
 	if text := p.what.Forge[p.key()]; text != "" {
 		p.write(filepath.Join(session.LaunchesDir, string(p.who.Launch), "exit.json"), `{"version":1,"code":127,"error":"`+text+`"}`)
@@ -286,6 +290,18 @@ func (p *player) dialog(takes int) bool {
 	case <-lines:
 		return false
 	}
+}
+
+// menu shows a dialog until it has taken that many lines, each of which looks as if it was lost.
+func menu(takes int) {
+	fmt.Print("Run this command?\n$ rm -r build\n> yes\n  no\n")
+	in := bufio.NewReader(os.Stdin)
+	for range takes {
+		if _, err := in.ReadString('\n'); err != nil {
+			return
+		}
+	}
+	fmt.Print("\x1b[2J\x1b[Hpermitted\n")
 }
 
 // hold waits for the test's word.

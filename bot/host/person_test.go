@@ -83,7 +83,11 @@ func TestProtocolP22NothingIsTypedIntoTheLineOfAPerson(t *testing.T) {
 	dir := r.prepare(quick)
 	stop := r.background(host.RunSpec{Dir: dir})
 	at := r.attach(dir, "1.planner.1")
-	at.press("x", "BSpace")
+	r.eventually("the keys count", func() bool { // in the second of its start a terminal has none
+		at.press("x", "BSpace")
+		keys, err := r.server(dir).Keys(t.Context())
+		return err == nil && len(keys) > 0
+	})
 	r.word()
 	var reminder orchestrator.Message
 	r.eventually("the reminder waits, or is typed", func() bool {
@@ -103,6 +107,31 @@ func TestProtocolP22NothingIsTypedIntoTheLineOfAPerson(t *testing.T) {
 	mustEnd(t, s, orchestrator.OutcomeDone, "")
 	if s.Agents["planner"].Retries != 0 {
 		t.Errorf("agent: %+v", s.Agents["planner"])
+	}
+	typed := r.lastEvent(dir, orchestrator.EvPersonTyped).Data
+	if want := (orchestrator.PersonTypedRecord{Launch: "1.planner.1", Role: "planner", Turn: 1}); r.count(dir, orchestrator.EvPersonTyped) != 1 || typed != want {
+		t.Errorf("recorded: %+v", typed)
+	}
+}
+
+// A person who only looks on has not taken part.
+func TestProtocolP22WhoLooksOnHasNotTyped(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "agents: {transport: tui}\n")
+	sc := simple()
+	sc.Hold = map[string]bool{"planner": true}
+	r.script(sc)
+	dir := r.prepare(quick)
+	stop := r.background(host.RunSpec{Dir: dir})
+	r.attach(dir, "1.planner.1")
+	r.word()
+	s, err := stop(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if r.count(dir, orchestrator.EvPersonTyped) != 0 {
+		t.Errorf("recorded: %+v", r.lastEvent(dir, orchestrator.EvPersonTyped).Data)
 	}
 }
 

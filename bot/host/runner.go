@@ -71,6 +71,7 @@ var actions = map[string]action{
 	orchestrator.EffPreserve:        byWork((*work.Work).Preserve),
 	orchestrator.EffKeepLate:        byWork((*work.Work).KeepLate),
 	orchestrator.EffDeliver:         byCrew((*crew.Crew).Deliver),
+	orchestrator.EffAnswerDialog:    byCrew((*crew.Crew).AnswerDialog),
 	orchestrator.EffInspect:         (*runner).inspect,
 	orchestrator.EffCommit:          byUnit((*work.Work).EnsureCommit),
 	orchestrator.EffPush:            byUnit((*work.Work).EnsurePush),

@@ -11,7 +11,7 @@ import (
 )
 
 // Told is what the records tell people of the work: which files were changed out of scope, who worked, a line for each role and
-// what it ran on, and what they used, empty if that is not known.
+// what it ran on and one for the persons at their panes, and what they used, empty if that is not known.
 type Told struct {
 	Strays story.Strays
 	Crew   []string
@@ -27,16 +27,18 @@ func (r *Files) Told(task string) (Told, error) {
 	var strays story.Strays
 	var crew story.Crew
 	var used story.Usages
+	var persons story.Persons
 	for _, e := range records {
 		strays.Fold(e)
 		crew.Fold(e)
 		used.Fold(e)
+		persons.Fold(e)
 	}
 	sum := used.Sum()
 	if task != "" {
 		sum = used.Of(task)
 	}
-	return Told{Strays: strays.By(task), Crew: crew.Lines(task), Used: sum.Line()}, nil
+	return Told{Strays: strays.By(task), Crew: append(crew.Lines(task), persons.Of(task).Lines()...), Used: sum.Line()}, nil
 }
 
 // Strays reads which files subplans changed though the plan does not give them to them.

@@ -119,7 +119,7 @@ func (p Provider) OnScreen(screen string) (fault Fault, around string) {
 	lines := strings.Split(strings.TrimRight(screen, " \n"), "\n")
 	lines = lines[max(0, len(lines)-screenLines):]
 	for i := len(lines) - 1; i >= 0; i-- {
-		if strings.Contains(lines[i], "Read and follow the instructions in ") || strings.Contains(lines[i], " and act on it.") {
+		if strings.Contains(lines[i], Opening) || strings.Contains(lines[i], " and act on it.") {
 			break // above is what it answered before
 		}
 		if noticeForm().MatchString(lines[i]) {

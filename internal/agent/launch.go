@@ -48,6 +48,12 @@ type LaunchSpec struct {
 	cliSession string // chosen by Prepare
 }
 
+// LaunchFile is the Launch in its directory.
+const LaunchFile = "launch.json"
+
+// Opening begins the first line of an agent; the path of its prompt follows.
+const Opening = "Read and follow the instructions in "
+
 // Launch is launch.json: what agent-exec needs, and what the host reads later. It holds no
 // value of a variable.
 type Launch struct {
@@ -210,7 +216,7 @@ func (s LaunchSpec) write(l Launch, own settings.Settings) error {
 	if err != nil {
 		return fmt.Errorf("encode launch: %w", err)
 	}
-	return durable.Replace(filepath.Join(s.Dir, "launch.json"), data)
+	return durable.Replace(filepath.Join(s.Dir, LaunchFile), data)
 }
 
 // Unprepared returns the launch in dir when its launch.json may be missing or written by its
@@ -226,7 +232,7 @@ func Unprepared(runtime, dir string) Launch {
 // ReadLaunch reads launch.json from the directory of a launch.
 func ReadLaunch(dir string) (Launch, error) {
 	var l Launch
-	data, err := durable.ReadRegular(dir, "launch.json", 1<<20)
+	data, err := durable.ReadRegular(dir, LaunchFile, 1<<20)
 	if err == nil {
 		err = json.Unmarshal(data, &l)
 	}

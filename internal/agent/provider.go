@@ -83,7 +83,8 @@ type Provider struct {
 	Accept       string            `doc:"accept"`     // which form of package settings answers first-run dialogs
 	LoginArgs    []string          `doc:"login_args"` // start the program's login
 
-	Trust    []Dialog      `doc:"trust"`     // the only dialogs that are answered
+	Trust    []Dialog      `doc:"trust"`     // the only dialogs that are answered without a person
+	Dialogs  []Menu        `doc:"dialogs"`   // those that are put to a person
 	Ready    []string      `doc:"ready"`     // one of them is on the screen of an idle program
 	Busy     []string      `doc:"busy"`      // none of them does
 	Pause    time.Duration `doc:"pause"`     // between a typed line and Enter
@@ -115,6 +116,7 @@ type Override struct {
 	PromptMode      string
 	PromptFlag      string
 	Trust           []Dialog
+	Dialogs         []Menu
 	MCP             *string
 	Hooks           *string
 	Env             []string
@@ -203,6 +205,9 @@ func (p Provider) override(o Override) Provider {
 	if o.Trust != nil {
 		p.Trust = o.Trust
 	}
+	if o.Dialogs != nil {
+		p.Dialogs = o.Dialogs
+	}
 	p.ModelArgs = merge(p.ModelArgs, o.ModelArgs)
 	p.RoleArgs = merge(p.RoleArgs, o.RoleArgs)
 	p.Effort = merge(p.Effort, o.Effort)
@@ -263,6 +268,7 @@ func (p Provider) problems() document.Problems {
 			say(at+".key", "%q is not the name of one key, as Enter, Down or 1", document.Excerpt(d.Key))
 		}
 	}
+	menuProblems(p.Dialogs, say)
 	return found
 }
 

@@ -292,7 +292,7 @@ func (r *reducer) cmdAnswer(p orchestrator.Payload) string {
 	if r.def.Team != nil {
 		of = strings.TrimSpace(p.Args.Role)
 	}
-	open := r.questions.open(of)
+	open := duty.OpenQuestions(r.s, of)
 	switch {
 	case text == "":
 		return "answer needs a text"

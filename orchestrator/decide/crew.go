@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide/dialog"
 	"github.com/agentmux/agentmux/orchestrator/decide/ending"
 	"github.com/agentmux/agentmux/orchestrator/decide/substitute"
 	"github.com/agentmux/agentmux/orchestrator/duty"
@@ -58,6 +59,7 @@ func (c *crew) launch(o duty.Agent, resume bool) {
 	if q := duty.HostQuestion(c.s, key); q != nil {
 		c.questions.withdraw(q)
 	}
+	c.closeDialog(key) // of a machine that this session has left
 	c.chooseHome(key, &a)
 	a.Attempt++
 	a.Launch = orchestrator.LaunchParts{Visit: c.s.Visit, Role: o.Role, Task: o.Task, Attempt: a.Attempt}.Launch()
@@ -147,6 +149,8 @@ func (c *crew) stop(key orchestrator.AgentKey) string {
 	if launch == "" {
 		return ""
 	}
+	c.closeDialog(key)
+	c.dropPending(dialog.Answers(launch))
 	role, task := key.Split()
 	if l := c.in.Line; l == nil || l.Launch != launch || c.s.Ended() {
 		c.dropPending(starts(launch))
@@ -230,7 +234,7 @@ func starts(launch orchestrator.Launch) func(orchestrator.Effect) bool {
 func (c *crew) stopWaiting(key orchestrator.AgentKey) {
 	waiting := c.s.Agents[key].Waiting
 	c.stop(key)
-	if a, ok := c.s.Agents[key]; ok {
+	if a, ok := c.s.Agents[key]; ok && (waiting != "question" || c.waitsFor(key) != "") { // a dialog ends with its program
 		a.Waiting = waiting
 		c.s.Agents[key] = a
 	}
@@ -366,6 +370,11 @@ func (c *crew) noteCondition(rep *orchestrator.AgentReport) {
 	}
 	if limited {
 		c.limit(rep.Key, rep.Launch, rep.Until)
+	}
+	if rule := "person/" + string(rep.Launch); rep.PersonTurn > c.s.Counters[rule].N {
+		c.s.Counters[rule] = orchestrator.Counter{N: rep.PersonTurn, Since: c.now}
+		role, task := rep.Key.Split()
+		c.event(orchestrator.PersonTypedRecord{Role: role, Task: task, Launch: rep.Launch, Turn: rep.PersonTurn})
 	}
 }
 

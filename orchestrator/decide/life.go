@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide/dialog"
 	"github.com/agentmux/agentmux/orchestrator/decide/ending"
 	"github.com/agentmux/agentmux/orchestrator/decide/substitute"
 	"github.com/agentmux/agentmux/orchestrator/duty"
@@ -33,6 +34,10 @@ func (r *reducer) agent() {
 func (r *reducer) agentLive(rep *orchestrator.AgentReport) {
 	switch {
 	case r.s.Paused:
+	case !r.s.Interactive && r.crew.knownDialog(rep):
+		if q := dialog.Of(r.s, rep.Key); q != nil && !duty.Reachable(r.def, r.s, q.Task) {
+			r.questionTimeout(q.ID)
+		}
 	case rep.Dialog != "" && !r.s.Interactive:
 		r.outcome.park(orchestrator.ReasonAgentDialog, "the "+string(rep.Key)+" shows a dialog that only a person may answer: "+orchestrator.Truncate(rep.Dialog, 200), "attach and answer it, then resume")
 	case rep.RateLimited && !r.s.Interactive && r.crew.replace(rep.Key, substitute.Of(r.s, rep.Key, rep.Until, rep.Fallbacks)):

@@ -91,7 +91,7 @@ func askPerson(r *reducer, m orchestrator.Message, body string) {
 	role, task := post.At(r.def, r.s, m.From).Split()
 	id := post.Question(m)
 	r.questions.ask(orchestrator.Question{ID: id, Role: role, Task: task, Text: orchestrator.Truncate(strings.TrimSpace(m.Headline+"\n\n"+body), maxQuestion)})
-	if !r.questions.reachable(task) {
+	if !duty.Reachable(r.def, r.s, task) {
 		r.questionTimeout(id)
 	}
 }

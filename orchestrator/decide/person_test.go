@@ -2,6 +2,7 @@ package decide_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,5 +105,27 @@ func TestThePersonRepeatsWhatCouldNotBeDelivered(t *testing.T) {
 	}
 	if got := m.mail("first"); got.State != orchestrator.MessageDelivered {
 		t.Errorf("message %+v", got)
+	}
+}
+
+// A person who took part in a turn is recorded once for that turn, whoever else is there, and without a word of theirs.
+func TestProtocolP22OneRecordForEachTurnOfAPerson(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	for _, turn := range []int{0, 1, 1, 3, 2, 3} {
+		m.report("planner", orchestrator.AgentReport{PersonTurn: turn})
+	}
+	m.command("pause", nil)
+	m.report("planner", orchestrator.AgentReport{PersonTurn: 4})
+	var turns []int
+	for _, e := range m.events {
+		if d, ok := e.Data.(orchestrator.PersonTypedRecord); ok {
+			turns = append(turns, d.Turn)
+			if want := (orchestrator.PersonTypedRecord{Launch: "1.planner.1", Role: "planner", Turn: d.Turn}); d != want {
+				t.Errorf("%+v", d)
+			}
+		}
+	}
+	if !slices.Equal(turns, []int{1, 3, 4}) {
+		t.Errorf("turns %v", turns)
 	}
 }

@@ -110,7 +110,7 @@ var recordData = map[string]string{
 	orchestrator.EvAgentStarted: "role task provider model launch attempt prompt prompt_sha256",
 	orchestrator.EvAgentExited:  "role task launch exit_code signal expected",
 	orchestrator.EvAgentFailed:  "role task attempts tail", orchestrator.EvAgentStalled: "role task seconds action",
-	orchestrator.EvAgentStatus: "role task message percent current_task", orchestrator.EvAgentWaiting: "role task launch for",
+	orchestrator.EvAgentStatus: "role task message percent current_task", orchestrator.EvAgentWaiting: "role task launch for", orchestrator.EvPersonTyped: "role task launch turn",
 	orchestrator.EvArtifactAccepted: "artifact path sha256 role", orchestrator.EvSchedule: "groups subplans needs_design",
 	orchestrator.EvResearchDispatched: "topic research_type owner", orchestrator.EvResearchDone: "topic research_type path",
 	orchestrator.EvResearchFailed: "topic research_type cause", orchestrator.EvGroupStarted: "group_id index total mode plans",

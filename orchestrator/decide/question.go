@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -18,7 +19,7 @@ type questions struct {
 }
 
 func (qs *questions) ask(q orchestrator.Question) {
-	q.Kind, q.AskedAt = orchestrator.KindQuestion, qs.now
+	q.Kind, q.AskedAt = cmp.Or(q.Kind, orchestrator.KindQuestion), qs.now
 	if q.Options == nil {
 		q.Options = []string{}
 	}
@@ -49,17 +50,6 @@ func (qs *questions) find(id string) *orchestrator.Question {
 	return nil
 }
 
-// open returns the ids of the questions that wait, of all agents or of one of an agents file.
-func (qs *questions) open(agent string) []string {
-	var ids []string
-	for _, q := range qs.s.Questions {
-		if q.Open() && (agent == "" || q.Task == agent) {
-			ids = append(ids, q.ID)
-		}
-	}
-	return ids
-}
-
 // withdraw closes a question that needs no answer any more.
 func (qs *questions) withdraw(q *orchestrator.Question) {
 	q.AnsweredBy, q.AnsweredAt = "system", qs.now
@@ -81,32 +71,24 @@ func (r *reducer) applyAsk(c duty.Call) {
 		id = duty.NextQuestion(r.s)
 	}
 	r.questions.ask(orchestrator.Question{ID: id, Role: c.Role, Task: c.Task, Text: c.Payload.Question, Options: c.Payload.Options})
-	if !r.questions.reachable(c.Task) {
+	if !duty.Reachable(r.def, r.s, c.Task) {
 		r.questionTimeout(id)
 	}
 }
 
-// reachable reports whether somebody can answer a question of a task. Where people are reached on issues alone, an agent
-// of an agents file needs one of its own.
-func (qs *questions) reachable(task string) bool {
-	if qs.s.Interactive || qs.def.Team == nil || !qs.s.Mirror {
-		return qs.s.Settings.Reachable
-	}
-	a := qs.def.Team.Agent(task)
-	return qs.s.Settings.Reachable && a != nil && a.Issue != 0
-}
-
 // answer closes a question and tells the agent. An option's number means its text.
 func (r *reducer) answer(q *orchestrator.Question, text, actor, source string, timeout bool) {
-	if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && n >= 1 && n <= len(q.Options) {
-		text = q.Options[n-1]
-	}
+	text = duty.Pick(q, text)
 	q.Answer, q.AnsweredBy, q.AnsweredAt = orchestrator.Optional(text), orchestrator.Optional(actor), r.now
 	r.clock.disarm(questionTimer(q.ID))
 	r.event(orchestrator.QuestionAnsweredRecord{ID: q.ID, Actor: actor, Source: source, Timeout: timeout})
 	key := orchestrator.KeyOf(q.Role, q.Task)
 	if duty.OfHost(*q) {
 		r.answerRetry(key, text, actor, source)
+		return
+	}
+	if q.Kind == orchestrator.KindDialog {
+		r.crew.answerDialog(q)
 		return
 	}
 	asked, text := q.Text, string(q.Answer)
@@ -118,6 +100,10 @@ func (r *reducer) answer(q *orchestrator.Question, text, actor, source string, t
 func (r *reducer) questionTimeout(id string) {
 	q := r.questions.find(id)
 	if q == nil || !q.Open() {
+		return
+	}
+	if q.Kind == orchestrator.KindDialog { // what permits an agent to act is a person's alone
+		r.outcome.park(orchestrator.ReasonAgentDialog, "the dialog of question "+id+" was not answered in time", duty.AnswerHow[orchestrator.ReasonAgentDialog])
 		return
 	}
 	if r.s.Settings.QuestionTimeout == "park" {
@@ -134,7 +120,7 @@ func (r *reducer) locked() {
 		return
 	}
 	r.s.Settings.Reachable, r.changed = false, true
-	for _, id := range r.questions.open("") {
+	for _, id := range duty.OpenQuestions(r.s, "") {
 		if !r.s.Ended() {
 			r.questionTimeout(id)
 		}

@@ -1,9 +1,7 @@
 package decide
 
 import (
-	"fmt"
 	"path"
-	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
@@ -31,7 +29,7 @@ func (rs *research) dispatch(c duty.Call) {
 		marker := duty.ResearchMarker(kind, topic)
 		rs.effect(orchestrator.EffRemoveFiles, marker, orchestrator.Args{Paths: []string{marker}, Visit: rs.s.Visit})
 	}
-	hash := rs.blob(ResearchRequest(kind, c.Payload))
+	hash := rs.blob(duty.ResearchRequest(kind, c.Payload))
 	file := path.Join(dir, "request.md")
 	rs.effect(orchestrator.EffWriteFile, file, orchestrator.Args{Path: file, SHA256: hash}, rs.fsPending()...)
 	o := duty.Researcher(kind, topic)
@@ -100,20 +98,4 @@ func (rs *research) tell(owner, headline, body string) {
 	if owner == phase.Role || owner == "" {
 		rs.crew.wake(key)
 	}
-}
-
-// ResearchRequest is the text of request.md: what the researcher has to answer.
-func ResearchRequest(kind string, p orchestrator.Payload) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# Research request: %s\n\nType: %s\n\n## Context\n\n%s\n\n## Questions\n\n", p.Topic, kind, p.Context)
-	for i, q := range p.Questions {
-		fmt.Fprintf(&b, "%d. %s\n", i+1, q)
-	}
-	if len(p.ScopeHints) > 0 {
-		b.WriteString("\n## Where to look\n\n")
-		for _, hint := range p.ScopeHints {
-			fmt.Fprintf(&b, "- %s\n", hint)
-		}
-	}
-	return b.String()
 }

@@ -2,9 +2,9 @@ package decide
 
 import (
 	"slices"
-	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide/retry"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/team"
 )
@@ -19,6 +19,7 @@ var results = map[string]func(*reducer, orchestrator.Effect, orchestrator.Result
 	orchestrator.EffKeepLate:        func(r *reducer, e orchestrator.Effect, res orchestrator.Result) { r.crew.keptLate(e, res) },
 	orchestrator.EffPreserve:        func(r *reducer, e orchestrator.Effect, res orchestrator.Result) { r.workspaces.preserved(e, res) },
 	orchestrator.EffDeliver:         delivered,
+	orchestrator.EffAnswerDialog:    dialogAnswered,
 	orchestrator.EffInspect: func(r *reducer, e orchestrator.Effect, res orchestrator.Result) {
 		r.completion.inspected(e.Args.Tree, res)
 	},
@@ -56,19 +57,6 @@ func (r *reducer) unwanted() {
 	r.ignore(duty.Call{Tool: r.in.Kind}, "effect "+r.in.Effect.ID+" is not pending")
 }
 
-// localPauses are the pauses before a local effect is tried again.
-var localPauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}
-
-// firstRemotePause is doubled with every try of a remote effect.
-const firstRemotePause = 5 * time.Second
-
-// maxRemotePause bounds the pause between tries of a remote effect.
-const maxRemotePause = 5 * time.Minute
-
-// maxAwayPause bounds the pause while the account is refused: what is owed follows soon after a
-// person has mended it.
-const maxAwayPause = 2 * time.Minute
-
 // effectFailed notes a failed try, plans the next, or gives up.
 func (r *reducer) effectFailed() {
 	o := r.in.Effect
@@ -86,7 +74,7 @@ func (r *reducer) effectFailed() {
 	if e.Since.IsZero() || o.Class == orchestrator.FailAway { // the limit is for what follows
 		e.Since = r.now
 	}
-	pause, final := r.nextTry(*e, o)
+	pause, final := retry.Next(*e, o, r.now.Time, r.s.Settings.LimitRemote.D())
 	if !final {
 		e.NotBefore = r.now.Later(pause)
 	}
@@ -94,26 +82,6 @@ func (r *reducer) effectFailed() {
 	if final {
 		r.giveUp(o.ID, o.Error)
 	}
-}
-
-func (r *reducer) nextTry(e orchestrator.Effect, o *orchestrator.Outcome) (pause time.Duration, final bool) {
-	switch {
-	case o.Class == orchestrator.FailNever:
-		return 0, true
-	case o.Class == orchestrator.FailAway:
-		return min(firstRemotePause<<min(e.Attempt-1, 8), maxAwayPause), false
-	case o.Class == orchestrator.FailRemote || remoteEffects[e.Type]:
-		if limit := r.s.Settings.LimitRemote.D(); limit > 0 && r.now.Sub(e.Since.Time) >= limit {
-			return 0, true
-		}
-		if o.Wait > 0 {
-			return o.Wait.D(), false
-		}
-		return min(firstRemotePause<<min(e.Attempt-1, 8), maxRemotePause), false
-	case e.Attempt > len(localPauses):
-		return 0, true
-	}
-	return localPauses[e.Attempt-1], false
 }
 
 // giveUp removes an effect that will never be true, and what waited for it.
@@ -152,6 +120,8 @@ func (r *reducer) gaveUp(e orchestrator.Effect, cause string) {
 		default:
 			r.outcome.fail(e.Type + ": " + cause)
 		}
+	case orchestrator.EffAnswerDialog:
+		dialogAnswered(r, e, orchestrator.Result{})
 	case orchestrator.EffDeliver:
 		r.mail.Undeliverable(e.Args.Seq, cause)
 	case orchestrator.EffAdopt:
@@ -170,6 +140,3 @@ func (r *reducer) gaveUp(e orchestrator.Effect, cause string) {
 		r.outcome.fail(e.Type + ": " + cause)
 	}
 }
-
-// remoteEffects are retried for limits.remote; all others a few times.
-var remoteEffects = map[string]bool{orchestrator.EffPush: true, orchestrator.EffPR: true, orchestrator.EffAdopt: true}

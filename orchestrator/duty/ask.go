@@ -45,3 +45,24 @@ func askRule(def *workflows.Definition, s *orchestrator.State, c Call) Judgement
 	}
 	return AskJudgement(s, c.Role, c.Task, 0)
 }
+
+// OpenQuestions returns the ids of the questions that wait, of all agents or of one of an agents file.
+func OpenQuestions(s *orchestrator.State, agent string) []string {
+	var ids []string
+	for _, q := range s.Questions {
+		if q.Open() && (agent == "" || q.Task == agent) {
+			ids = append(ids, q.ID)
+		}
+	}
+	return ids
+}
+
+// Reachable reports whether somebody can answer a question of a task. Where people are reached on issues alone, an agent
+// of an agents file needs one of its own.
+func Reachable(def *workflows.Definition, s *orchestrator.State, task string) bool {
+	if s.Interactive || def.Team == nil || !s.Mirror {
+		return s.Settings.Reachable
+	}
+	a := def.Team.Agent(task)
+	return s.Settings.Reachable && a != nil && a.Issue != 0
+}

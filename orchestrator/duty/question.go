@@ -34,8 +34,26 @@ func Idles(s *orchestrator.State, key orchestrator.AgentKey) bool {
 	return a.Waiting != "" || a.Limited && (a.Launch != "" || comesBack) || HostQuestion(s, key) != nil
 }
 
-// PickFault tells why a number picks none of the options; "" for any other answer.
+// Pick returns the option that an answer means, by its number or its words; an answer in other words is returned as it is.
+func Pick(q *orchestrator.Question, text string) string {
+	word := strings.TrimSpace(text)
+	if n, err := strconv.Atoi(word); err == nil && n >= 1 && n <= len(q.Options) {
+		return q.Options[n-1]
+	}
+	for _, option := range q.Options {
+		if q.Kind == orchestrator.KindDialog && strings.EqualFold(option, word) {
+			return option
+		}
+	}
+	return text
+}
+
+// PickFault tells why an answer picks none of the options: a number that none has, or words where only a choice will do. It
+// is "" for any other answer.
 func PickFault(q *orchestrator.Question, text string) string {
+	if q.Kind == orchestrator.KindDialog && !slices.Contains(q.Options, Pick(q, text)) {
+		return fmt.Sprintf("question %s is about a dialog: answer with a number from 1 to %d, or with one of its choices", q.ID, len(q.Options))
+	}
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil || len(q.Options) == 0 || n >= 1 && n <= len(q.Options) || slices.Contains(q.Options, text) {
 		return ""

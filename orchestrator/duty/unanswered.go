@@ -10,6 +10,7 @@ import (
 var AnswerHow = map[string]string{
 	orchestrator.ReasonGateTimeout: "approve or say what to change, then resume",
 	orchestrator.ReasonQuestion:    "answer it, then resume",
+	orchestrator.ReasonAgentDialog: "attach and answer it, then resume",
 }
 
 // Unanswered returns what a person has to decide, and the reason that a session is parked with when
@@ -24,6 +25,9 @@ func Unanswered(s *orchestrator.State) (reason, what string) {
 		}
 	}
 	if i := slices.IndexFunc(s.Questions, orchestrator.Question.Open); i >= 0 {
+		if s.Questions[i].Kind == orchestrator.KindDialog {
+			return orchestrator.ReasonAgentDialog, "the dialog of question " + s.Questions[i].ID
+		}
 		return orchestrator.ReasonQuestion, "question " + s.Questions[i].ID
 	}
 	return "", ""

@@ -94,7 +94,7 @@ func same(a, b orchestrator.AgentReport) bool {
 		return *r.ExitCode
 	}
 	return code(a) == code(b) && a.Launch == b.Launch && a.Condition == b.Condition && a.Signal == b.Signal &&
-		a.TurnEnded == b.TurnEnded && a.Dialog == b.Dialog && a.RateLimited == b.RateLimited &&
+		a.TurnEnded == b.TurnEnded && a.PersonTurn == b.PersonTurn && a.Dialog == b.Dialog && slices.Equal(a.Choices, b.Choices) && a.RateLimited == b.RateLimited &&
 		a.ServerLost == b.ServerLost && a.CLISession == b.CLISession && a.Until == b.Until &&
 		a.Answered == b.Answered && slices.Equal(a.Fallbacks, b.Fallbacks)
 }

@@ -109,6 +109,8 @@ func roleOf(record orchestrator.Record) string {
 		return d.Role
 	case orchestrator.AgentWaitingRecord:
 		return d.Role
+	case orchestrator.PersonTypedRecord:
+		return d.Role
 	case orchestrator.ArtifactAcceptedRecord:
 		return d.Role
 	case orchestrator.VerdictRecord:

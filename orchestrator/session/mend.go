@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
@@ -164,7 +163,7 @@ func (m *mender) asked(kind, topic string) ([]byte, error) {
 				continue
 			}
 			if p, err := l.Decode(); err == nil && p.Topic == topic {
-				found = []byte(decide.ResearchRequest(kind, p))
+				found = []byte(duty.ResearchRequest(kind, p))
 			}
 		}
 		more = more && len(lines) > 0

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
 // What a session is told by its first files and by its lines, it can write again.
@@ -30,7 +30,7 @@ func TestMendWritesLostFilesAgain(t *testing.T) {
 	}
 	for rel, want := range map[string]string{
 		"requirements.md": request, "context.md": about,
-		"03_research/code-greetings/request.md": decide.ResearchRequest("code", payload),
+		"03_research/code-greetings/request.md": duty.ResearchRequest("code", payload),
 	} {
 		if got := read(t, s, rel); got != want {
 			t.Errorf("%s is %q, was %q", rel, got, want)

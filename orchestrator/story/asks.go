@@ -11,6 +11,7 @@ type Question struct {
 	Seq     int // of its record
 	ID      string
 	Agent   orchestrator.AgentKey
+	Dialog  bool // of its program, at its pane
 	Text    string
 	Options []string
 	Open    bool
@@ -48,7 +49,7 @@ func (a *Asks) Fold(e orchestrator.Event) {
 		}
 	case orchestrator.QuestionAskedRecord:
 		a.Questions = append(a.Questions, Question{
-			Seq: e.Seq, ID: d.ID, Agent: orchestrator.KeyOf(d.Role, d.Task), Text: d.Text, Options: d.Options, Open: true,
+			Seq: e.Seq, ID: d.ID, Agent: orchestrator.KeyOf(d.Role, d.Task), Dialog: d.Kind == orchestrator.KindDialog, Text: d.Text, Options: d.Options, Open: true,
 		})
 	case orchestrator.QuestionAnsweredRecord:
 		a.answered(e, d)

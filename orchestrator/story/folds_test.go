@@ -162,3 +162,22 @@ func TestWhatWasAskedIsClosedOnce(t *testing.T) {
 		t.Errorf("closed: %+v", a.Closed)
 	}
 }
+
+func TestAPersonAtAPaneIsToldOnce(t *testing.T) {
+	var p story.Persons
+	for _, e := range at(
+		orchestrator.PersonTypedRecord{Role: "coder", Task: "1", Turn: 1}, orchestrator.PersonTypedRecord{Role: "coder", Task: "1", Turn: 2},
+		orchestrator.PersonTypedRecord{Role: "planner", Turn: 1}, orchestrator.PersonTypedRecord{},
+	) {
+		p.Fold(e)
+	}
+	if got := p.Lines(); !reflect.DeepEqual(got, []string{"a person typed to coder/1, planner"}) {
+		t.Errorf("%q", got)
+	}
+	if got := p.Of("1").Lines(); !reflect.DeepEqual(got, []string{"a person typed to coder/1"}) {
+		t.Errorf("of a task: %q", got)
+	}
+	if got := p.Of("2").Lines(); got != nil {
+		t.Errorf("of a task without a person: %q", got)
+	}
+}

@@ -44,6 +44,9 @@ var lines = map[string]func(orchestrator.Event) string{
 		return string(orchestrator.KeyOf(d.Role, d.Task)) + ": " + d.Message
 	}),
 	orchestrator.EvAgentWaiting: say(sayWaits),
+	orchestrator.EvPersonTyped: say(func(d orchestrator.PersonTypedRecord) string {
+		return "a person typed to " + string(orchestrator.KeyOf(d.Role, d.Task))
+	}),
 	orchestrator.EvLateChanges: say(func(d orchestrator.LateChangesRecord) string {
 		return string(orchestrator.KeyOf(d.Role, d.Task)) + " wrote after its submission, kept as " + d.Ref
 	}),
@@ -78,6 +81,7 @@ var lines = map[string]func(orchestrator.Event) string{
 	orchestrator.EvLimitReached:     say(func(d orchestrator.LimitReachedRecord) string { return "limit reached: " + d.Limit }),
 	orchestrator.EvEffectFailed:     say(sayFailed),
 	orchestrator.EvInputRejected:    say(sayRejected),
+	orchestrator.EvInputIgnored:     say(sayIgnored),
 	orchestrator.EvNeedsHuman:       say(func(d orchestrator.NeedsHumanRecord) string { return "needs a human: " + d.Text }),
 	orchestrator.EvDone:             func(orchestrator.Event) string { return "done" },
 	orchestrator.EvFailed:           say(func(d orchestrator.FailedRecord) string { return "failed: " + d.Cause }),
@@ -172,6 +176,14 @@ func sayRejected(d orchestrator.InputRejectedRecord) string {
 		line += ": " + d.Errors[0]
 	}
 	return line
+}
+
+// sayIgnored tells of an answer of a person that was not carried out; what agents call in vain is of no interest.
+func sayIgnored(d orchestrator.InputIgnoredRecord) string {
+	if d.Tool == orchestrator.EffAnswerDialog {
+		return d.Reason
+	}
+	return ""
 }
 
 func sayFailed(d orchestrator.EffectFailedRecord) string {

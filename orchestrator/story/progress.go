@@ -30,6 +30,7 @@ type Progress struct {
 	Phases    Phases
 	Moved     Move
 	Usages    Usages
+	Persons   Persons // at panes
 }
 
 // Fold takes in one record. A record of an unknown type changes nothing but Seq.
@@ -49,6 +50,7 @@ func (p *Progress) Fold(e orchestrator.Event) {
 	p.Phases.Fold(e)
 	p.Moved.fold(e)
 	p.Usages.Fold(e)
+	p.Persons.Fold(e)
 	p.course(e)
 	p.wishes(e)
 }

@@ -47,6 +47,7 @@ type Story struct {
 	Withheld orchestrator.Withheld `json:"withheld,omitempty"` // why the branch was not pushed
 	Unsaved  string                `json:"unsaved,omitempty"`  // what another machine would lose, in words
 	Moved    string                `json:"moved,omitempty"`    // from which machine it came, in words
+	Persons  []string              `json:"persons,omitempty"`  // that one took part at a pane, in a line
 	Usage    *Sum                  `json:"usage,omitempty"`    // of the launches that have ended; nil: none has
 }
 
@@ -117,7 +118,7 @@ func (t *told) story(s *orchestrator.State) Story {
 	return Story{
 		Sentence: t.End.sentence(), Advice: t.advice, Actor: t.End.Actor, Findings: s.Completion.Findings, Ended: t.End.At,
 		Rounds: t.Reviews.numbers, Phases: t.Phases, Agents: t.Agents, Strays: t.Strays,
-		Decisions: t.Decisions, Refused: t.refused, Withheld: t.Result.Withheld, Unsaved: t.unsaved(s),
+		Decisions: t.Decisions, Refused: t.refused, Withheld: t.Result.Withheld, Unsaved: t.unsaved(s), Persons: t.Progress.Persons.Lines(),
 		Moved: t.Progress.Moved.Line(func(at time.Time) string { return at.UTC().Format("2 Jan 15:04 MST") }, strings.Clone),
 	}
 }

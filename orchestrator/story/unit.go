@@ -98,6 +98,8 @@ func (u *Unit) concerns(e orchestrator.Event) bool {
 		return d.Task == u.Agent
 	case orchestrator.AgentWaitingRecord:
 		return d.Task == u.Agent
+	case orchestrator.PersonTypedRecord:
+		return d.Task == u.Agent
 	case orchestrator.SubmissionRecord:
 		return d.Task == u.Agent
 	case orchestrator.CommitCreatedRecord:

@@ -24,8 +24,9 @@ type Dialogs struct {
 
 // pressed is what File holds, and what only this host knows.
 type pressed struct {
-	Dialogs []string `json:"dialogs"` // their texts
-	Started bool     `json:"started"` // the program has come to its prompt: no dialog of its start is left
+	Answers map[string]int `json:"answers,omitempty"` // how often the answer to a question was pressed
+	Dialogs []string       `json:"dialogs"`           // their texts
+	Started bool           `json:"started"`           // the program has come to its prompt: no dialog of its start is left
 
 	tries map[string]try
 }
@@ -91,6 +92,25 @@ func (d *Dialogs) Press(dir, text, screen string, press func() bool) error {
 		return p.write(dir)
 	}
 	return nil
+}
+
+// Tried returns how often the answer to a question was pressed.
+func (d *Dialogs) Tried(dir, question string) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.of(dir).Answers[question]
+}
+
+// Try notes that the answer to a question is pressed n times more; -1 if it was not pressed.
+func (d *Dialogs) Try(dir, question string, n int) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p := d.of(dir)
+	if p.Answers == nil {
+		p.Answers = map[string]int{}
+	}
+	p.Answers[question] += n
+	return p.write(dir)
 }
 
 // Start notes that the program of a launch has started.

@@ -92,3 +92,18 @@ func TestANoteThatIsNotOursSaysNothing(t *testing.T) {
 		t.Error("it counts")
 	}
 }
+
+// How often the answer to a question was pressed survives the host that pressed it.
+func TestTriesOfAnAnswerAreCountedForTheNextHost(t *testing.T) {
+	dir := t.TempDir()
+	var d keys.Dialogs
+	for range 2 {
+		if err := d.Try(dir, "d1", 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var next keys.Dialogs
+	if d.Tried(dir, "d1") != 2 || next.Tried(dir, "d1") != 2 || next.Tried(dir, "d2") != 0 || next.Tried(t.TempDir(), "d1") != 0 {
+		t.Error("tries are forgotten, or counted elsewhere")
+	}
+}

@@ -96,6 +96,9 @@ func PrintStatus(ctx context.Context, a *site.Finder, at *site.Site, w io.Writer
 	if st.Moved != "" {
 		p.Row("moved", paint.Plain, "%s", strings.TrimPrefix(st.Moved, "moved "))
 	}
+	for _, line := range st.Persons {
+		p.Row("person", paint.Plain, "%s", line)
+	}
 	printWork(p, e, st)
 	printUsage(p, st.Usage)
 	printGate(ctx, a, p, e, st)

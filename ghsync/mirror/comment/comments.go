@@ -91,17 +91,25 @@ func (v *View) afterRound(r *story.Round) string {
 
 // QuestionText asks on the issue what an agent asked at a time.
 func (v *View) QuestionText(q story.Question, asked orchestrator.Time) string {
-	out := []string{"### Question " + q.ID + " of " + markdown.CodeSpan(string(q.Agent)), "", v.n.Quote(markdown.Raw(q.Text)), ""}
+	out := []string{"### Question " + q.ID + " of " + markdown.CodeSpan(string(q.Agent)), ""}
+	if q.Dialog {
+		out = append(out, "Its program shows a dialog that only a person may answer:", "")
+	}
+	out = append(out, v.n.Quote(markdown.Raw(q.Text)), "")
 	for i, option := range q.Options {
 		out = append(out, fmt.Sprintf("%d. %s", i+1, v.n.Inline(markdown.Raw(option))))
 	}
 	if len(q.Options) > 0 {
 		out = append(out, "")
 	}
-	out = append(out, reply(v.Deaf)+"answer "+q.ID+" <number or text>`")
+	form := "<number or text>"
+	if q.Dialog {
+		form = "<number>"
+	}
+	out = append(out, reply(v.Deaf)+"answer "+q.ID+" "+form+"`")
 	switch until := v.until(asked); {
 	case until.IsZero():
-	case v.Settings.Park:
+	case v.Settings.Park || q.Dialog:
 		out = append(out, "Without an answer by "+deadline(until)+" the session stops until somebody resumes it.")
 	default:
 		out = append(out, "Without an answer by "+deadline(until)+" the agent takes the safest reading and writes it down.")
@@ -231,7 +239,7 @@ func (v *View) FinalText() string {
 	default:
 		out = append(out, "### Stopped after "+lasted(v.End.Seconds), "", v.stopper())
 	}
-	out = append(out, "", v.finalLine())
+	out = append(append(out, "", v.finalLine()), typed(v)...)
 	if v.End.Outcome == orchestrator.OutcomeDone {
 		if v.Result.Pull > 0 {
 			out = append(out, "", v.anotherRound())

@@ -24,6 +24,7 @@ func (v *View) result() string {
 	parts = append(parts, v.tally()...)
 	lines := append([]string{strings.Join(parts, ", ")}, v.moved()...)
 	lines = append(lines, v.answers()...)
+	lines = append(lines, typed(v)...)
 	lines = append(lines, v.Strays.Lines(v.n.Name)...)
 	line := strings.Join(append(lines, v.used()...), "\n")
 	switch v.End.Outcome {

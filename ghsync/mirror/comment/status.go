@@ -84,6 +84,14 @@ func (v *View) moved() (lines []string) {
 	return lines
 }
 
+// typed says in a line at whose panes a person took part.
+func typed(v *View) (lines []string) {
+	for _, line := range v.Persons.Lines() {
+		lines = append(lines, v.n.Inline(markdown.Raw(strings.ToUpper(line[:1])+line[1:])))
+	}
+	return lines
+}
+
 // used says in a line how many tokens the agents used, if any of their programs tells.
 func (v *View) used() (lines []string) {
 	if line := v.Usages.Sum().Line(); line != "" {
@@ -236,6 +244,7 @@ func (v *View) details() string {
 	}
 	out = append(out, v.moved()...)
 	out = append(out, v.answers()...)
+	out = append(out, typed(v)...)
 	out = append(out, v.Strays.Lines(v.n.Name)...)
 	out = append(out, v.used()...)
 	if v.Edited != nil && v.Live() {

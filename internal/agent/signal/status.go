@@ -27,12 +27,20 @@ type Status struct {
 	Since      time.Time
 	Session    string // the program's own id of its session
 	Transcript string
-	TurnEnds   int       // turns that ended and were not continued
-	Prompts    int       // lines the program took
-	Prompt     string    // the beginning of the last one
-	Failure    string    // why the last turn failed; "" when it did not
-	Answered   time.Time // when the service of its model was last seen to answer
+	TurnEnds   int         // turns that ended and were not continued
+	Ended      []time.Time // when each of them did
+	Prompts    int         // lines the program took
+	Prompt     string      // the beginning of the last one
+	Lines      []Line      // all of them
+	Failure    string      // why the last turn failed; "" when it did not
+	Answered   time.Time   // when the service of its model was last seen to answer
 	Messages   []string
+}
+
+// Line is the beginning of a line that the program took, and in which of its turns, from 1.
+type Line struct {
+	Turn int
+	Text string
 }
 
 // Apply returns the status after one more signal.
@@ -56,6 +64,7 @@ func (t Status) Apply(s Signal) Status {
 	case KindPrompt:
 		state, t.Prompt, t.Failure = Working, s.Text, ""
 		t.Prompts++
+		t.Lines = append(t.Lines[:len(t.Lines):len(t.Lines)], Line{t.TurnEnds + 1, s.Text})
 	case KindWorking:
 		state, t.Failure = Working, ""
 	case KindPermission:
@@ -102,5 +111,6 @@ func (t *Status) turnEnded(s Signal) State {
 		t.Failure = cmp.Or(s.Text, "failed")
 	}
 	t.TurnEnds++
+	t.Ended = append(t.Ended[:len(t.Ended):len(t.Ended)], s.At)
 	return Idle
 }

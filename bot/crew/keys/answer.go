@@ -1,0 +1,102 @@
+package keys
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/tmux"
+)
+
+const (
+	// reaction is how long a program is given to show what a key has led to.
+	reaction = 2 * time.Second
+	// glance is the time between two looks for that.
+	glance = 100 * time.Millisecond
+)
+
+// Pane is one whose program may ask a person by a dialog.
+type Pane struct {
+	Server   *tmux.Server
+	ID       string
+	Dir      string // of its launch
+	Provider agent.Provider
+	Clean    func(string) string // takes secrets out of what the screen shows
+	Now      func() time.Time
+}
+
+// Look returns the known dialog on the screen and what it shows, cut to what a question holds; nothing without one.
+func (p Pane) Look(ctx context.Context) (agent.Menu, string, error) {
+	screen, err := p.Server.Capture(ctx, p.ID, 0)
+	if err != nil {
+		return agent.Menu{}, "", err
+	}
+	menu, shown, ok := p.Provider.Menu(screen)
+	if !ok {
+		return agent.Menu{}, "", nil
+	}
+	return menu, orchestrator.Truncate(p.Clean(shown), orchestrator.MaxEventText), nil
+}
+
+// Answer presses what a person chose while the dialog of the question is on the screen, at most three times, and tells
+// what came of it: sent, if the dialog went; refused, if nothing was pressed because it was gone or another one; else
+// indeterminate. Each try is noted before it is made: one that a host died in counts.
+func (p Pane) Answer(ctx context.Context, d *Dialogs, q orchestrator.Question) (delivery string, err error) {
+	for {
+		menu, shown, err := p.Look(ctx)
+		if err != nil {
+			return "", err
+		}
+		keys := menu.Keys(string(q.Answer))
+		tried := d.Tried(p.Dir, q.ID)
+		switch {
+		case (!agent.SameScreen(shown, q.Text) || len(keys) == 0) && tried > 0:
+			return orchestrator.DeliverySent, nil
+		case !agent.SameScreen(shown, q.Text) || len(keys) == 0:
+			return orchestrator.DeliveryRefused, nil
+		case tried >= maxPresses:
+			return orchestrator.DeliveryIndeterminate, nil
+		}
+		if err := Free(ctx, p.Server, p.Now()); err != nil {
+			return "", err
+		}
+		if err := d.Try(p.Dir, q.ID, 1); err != nil {
+			return "", err
+		}
+		out, err := p.Server.SendKey(ctx, p.ID, keys...)
+		if err == nil && out.Delivery == tmux.Refused {
+			err = errors.Join(errors.New("the keys were not taken: "+out.Why), d.Try(p.Dir, q.ID, -1))
+		}
+		if err == nil {
+			err = p.reacts(ctx, q.Text)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}
+
+// reacts waits until the screen shows something else, but not long.
+func (p Pane) reacts(ctx context.Context, text string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, reaction, errSlow)
+	defer cancel()
+	tick := time.NewTicker(glance)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), errSlow) {
+				return nil
+			}
+			return context.Cause(ctx)
+		case <-tick.C:
+		}
+		if _, shown, err := p.Look(ctx); err == nil && !agent.SameScreen(shown, text) {
+			return nil
+		}
+	}
+}
+
+var errSlow = errors.New("the screen has not changed")

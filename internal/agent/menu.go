@@ -1,0 +1,111 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/agentmux/agentmux/internal/agent/signal"
+	"github.com/agentmux/agentmux/internal/document"
+)
+
+// Menu is a dialog of the program that is put to a person: its answer may permit the agent to act.
+type Menu struct {
+	Text    string   `doc:"text,required"` // on the screen
+	Choices []Choice `doc:"choices,required"`
+}
+
+// Choice is one answer to a Menu.
+type Choice struct {
+	Label string   `doc:"label,required"` // as the person is shown it
+	Keys  []string `doc:"keys,required"`  // as tmux names them
+}
+
+// Labels are those of the choices.
+func (m Menu) Labels() (labels []string) {
+	for _, c := range m.Choices {
+		labels = append(labels, c.Label)
+	}
+	return labels
+}
+
+// Keys returns what to press for a label, none for another text.
+func (m Menu) Keys(label string) []string {
+	i := slices.IndexFunc(m.Choices, func(c Choice) bool { return c.Label == label })
+	if i < 0 {
+		return nil
+	}
+	return m.Choices[i].Keys
+}
+
+// menuLines is how many lines of a screen, from its end, a dialog may fill.
+const menuLines = 20
+
+// Menu returns the known dialog that a screen shows, with the lines that a person decides by; false if it shows none.
+func (p Provider) Menu(screen string) (m Menu, shown string, ok bool) {
+	shown = strings.Join(LastLines(screen, menuLines), "\n")
+	if len(p.Dialogs) == 0 || p.Screen(screen) == signal.Idle {
+		return Menu{}, "", false
+	}
+	for _, m := range p.Dialogs {
+		if strings.Contains(squeezed(shown), squeezed(m.Text)) {
+			return m, shown, true
+		}
+	}
+	return Menu{}, "", false
+}
+
+// LastLines returns the last n lines of a screen with text: a dead pane shows empty lines, and below them a note of tmux.
+func LastLines(text string, n int) []string {
+	var words []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, " \r\n"); line != "" && !strings.HasPrefix(line, "Pane is dead (") {
+			words = append(words, line)
+		}
+	}
+	return words[max(0, len(words)-n):]
+}
+
+// SameScreen compares what screens show, however wide they are. A mark that was moved to another choice makes a difference.
+func SameScreen(a, b string) bool { return squeezed(a) == squeezed(b) }
+
+// squeezed is a text without white space and the lines of boxes.
+func squeezed(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || r >= 0x2500 && r <= 0x257f {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// menuProblems returns what is wrong with the dialogs of a provider, by their keys.
+func menuProblems(menus []Menu, say func(key, format string, args ...any)) {
+	for i, m := range menus {
+		at := fmt.Sprintf("dialogs[%d]", i)
+		if squeezed(m.Text) == "" {
+			say(at+".text", "required") // nothing but white space is on every screen
+		}
+		if m.Choices != nil && len(m.Choices) == 0 { // a missing list is told of where the file is read
+			say(at+".choices", "required")
+		}
+		for j, c := range m.Choices {
+			at := fmt.Sprintf("%s.choices[%d]", at, j)
+			switch {
+			case strings.TrimSpace(c.Label) == "" || strings.ContainsAny(c.Label, "\r\n"):
+				say(at+".label", "%q: want a text of one line", document.Excerpt(c.Label))
+			case slices.Contains(m.Labels()[:j], c.Label):
+				say(at+".label", "%q is there twice", document.Excerpt(c.Label))
+			}
+			if len(c.Keys) == 0 {
+				say(at+".keys", "required")
+			}
+			for k, key := range c.Keys {
+				if !keyForm().MatchString(key) {
+					say(fmt.Sprintf("%s.keys[%d]", at, k), "%q is not the name of one key, as Enter, Down or 1", document.Excerpt(key))
+				}
+			}
+		}
+	}
+}

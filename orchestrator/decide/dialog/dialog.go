@@ -1,0 +1,84 @@
+// Package dialog says what follows from a dialog that an agent's program shows, and from its answer. It is pure. The answer
+// may permit the agent to act: only a person gives it.
+package dialog
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// MaxText is how much of a screen a person is shown, in characters.
+const MaxText = orchestrator.MaxEventText
+
+// Of is the open question about a dialog of an agent's program, or nil.
+func Of(s *orchestrator.State, key orchestrator.AgentKey) *orchestrator.Question {
+	i := slices.IndexFunc(s.Questions, func(q orchestrator.Question) bool {
+		return q.Open() && q.Kind == orchestrator.KindDialog && orchestrator.KeyOf(q.Role, q.Task) == key
+	})
+	if i < 0 {
+		return nil
+	}
+	return &s.Questions[i]
+}
+
+// Closed reports whether a dialog of an agent was answered, or went, since then.
+func Closed(s *orchestrator.State, key orchestrator.AgentKey, since time.Time) bool {
+	return slices.ContainsFunc(s.Questions, func(q orchestrator.Question) bool {
+		return q.Kind == orchestrator.KindDialog && orchestrator.KeyOf(q.Role, q.Task) == key && q.AnsweredAt.After(since)
+	})
+}
+
+// Seen is what a report says of the dialogs of an agent.
+type Seen struct {
+	Known bool                   // the program shows a dialog that a person is asked about
+	Gone  bool                   // the one that is asked about is gone, or another one
+	Ask   *orchestrator.Question // a new one
+}
+
+// See judges a report. What a person has answered is not asked again before the answer was tried.
+func See(s *orchestrator.State, rep *orchestrator.AgentReport) (seen Seen) {
+	if slices.ContainsFunc(s.Pending, Answers(rep.Launch)) {
+		return Seen{Known: true}
+	}
+	seen.Known = len(rep.Choices) > 0
+	text := orchestrator.Truncate(rep.Dialog, MaxText)
+	if q := Of(s, rep.Key); q != nil {
+		if q.Text == text && slices.Equal(q.Options, rep.Choices) {
+			return seen
+		}
+		seen.Gone = true
+	}
+	if seen.Known {
+		role, task := rep.Key.Split()
+		seen.Ask = &orchestrator.Question{
+			ID: "d" + strconv.Itoa(len(s.Questions)+1), Kind: orchestrator.KindDialog, Role: role, Task: task, Text: text, Options: slices.Clone(rep.Choices),
+		}
+	}
+	return seen
+}
+
+// Answers matches the effect that answers a dialog of a launch.
+func Answers(launch orchestrator.Launch) func(orchestrator.Effect) bool {
+	return func(e orchestrator.Effect) bool {
+		return e.Type == orchestrator.EffAnswerDialog && e.Args.Launch == launch
+	}
+}
+
+// Answered says what came of an answer that was to be pressed: that nothing was pressed, or why the session is parked;
+// both are empty if the dialog went.
+func Answered(s *orchestrator.State, e orchestrator.Effect, res orchestrator.Result) (said, parked string) {
+	key := orchestrator.KeyOf(e.Args.Role, e.Args.Task)
+	switch {
+	case res.Delivery == orchestrator.DeliverySent:
+	case res.Delivery == orchestrator.DeliveryRefused || s.Ended() || s.Agents[key].Launch != e.Args.Launch:
+		said = "the dialog of question " + e.Args.Question + " is gone or another one: nothing was pressed"
+	case res.Delivery == orchestrator.DeliveryIndeterminate:
+		parked = "the " + string(key) + " shows the dialog of question " + e.Args.Question + " after three tries to answer it"
+	default:
+		parked = "the dialog of question " + e.Args.Question + " could not be answered"
+	}
+	return said, parked
+}

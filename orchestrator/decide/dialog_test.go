@@ -1,0 +1,160 @@
+package decide_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// standing is the report of an agent that shows a known dialog.
+func standing(text string) orchestrator.AgentReport {
+	return orchestrator.AgentReport{Dialog: text, Choices: []string{"yes", "no"}}
+}
+
+// asked returns the only open question, about a dialog.
+func (m *sim) asked() orchestrator.Question {
+	m.t.Helper()
+	var open []orchestrator.Question
+	for _, q := range m.s.Questions {
+		if q.Open() {
+			open = append(open, q)
+		}
+	}
+	if len(open) != 1 || open[0].Kind != orchestrator.KindDialog {
+		m.t.Fatalf("open questions: %+v", open)
+	}
+	return open[0]
+}
+
+func (m *sim) pressed() (n int) {
+	for _, e := range m.done {
+		if e.Type == orchestrator.EffAnswerDialog {
+			n++
+		}
+	}
+	return n
+}
+
+func delivering(delivery string) func(orchestrator.Effect) orchestrator.Result {
+	return completion(orchestrator.EffAnswerDialog, orchestrator.Result{Delivery: delivery})
+}
+
+func TestProtocolP14AKnownDialogIsPutToAPerson(t *testing.T) {
+	begin := func(t *testing.T, delivery string) *sim {
+		m := newSim(t, "quick", nil)
+		m.result = delivering(delivery)
+		for range 2 {
+			m.report("planner", standing("Run ls?"))
+		}
+		if q := m.asked(); q.Text != "Run ls?" || q.Role != "planner" || len(q.Options) != 2 || m.s.Agents["planner"].Waiting != "question" {
+			t.Fatalf("%+v, %+v", q, m.s.Agents["planner"])
+		}
+		return m
+	}
+	t.Run("answered", func(t *testing.T) {
+		m := begin(t, orchestrator.DeliverySent)
+		m.refused("answer", map[string]any{"text": "perhaps"})
+		m.refused("answer", map[string]any{"text": "3"})
+		m.command("answer", map[string]any{"id": m.asked().ID, "text": "YES"})
+		if q := m.s.Questions[0]; q.Open() || q.Answer != "yes" || m.pressed() != 1 || m.s.Ended() || len(m.s.Messages) > 0 || m.s.Agents["planner"].Waiting != "" {
+			t.Errorf("%+v, pressed %d times, outcome %q", q, m.pressed(), m.s.OutcomeReason)
+		}
+		m.report("planner", orchestrator.AgentReport{})
+		m.report("planner", standing("Run ls?"))
+		m.asked() // a new one with the same words
+	})
+	t.Run("while it is being pressed", func(t *testing.T) {
+		m := begin(t, orchestrator.DeliverySent)
+		m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffAnswerDialog }
+		m.command("answer", map[string]any{"text": "1"})
+		m.report("planner", standing("Run ls?"))
+		if len(m.s.Questions) != 1 {
+			t.Errorf("asked again: %+v", m.s.Questions)
+		}
+	})
+	t.Run("gone", func(t *testing.T) {
+		m := begin(t, orchestrator.DeliverySent)
+		m.report("planner", orchestrator.AgentReport{})
+		if q := m.s.Questions[0]; q.Open() || q.Answer != "" || m.s.Agents["planner"].Waiting != "" {
+			t.Errorf("%+v", q)
+		}
+		m.refused("answer", map[string]any{"text": "1"})
+		m.refused("answer", map[string]any{"id": m.s.Questions[0].ID, "text": "1"})
+		if m.pressed() > 0 || m.s.Ended() {
+			t.Error("pressed, or ended")
+		}
+	})
+	t.Run("gone when it was to be pressed", func(t *testing.T) {
+		m := begin(t, orchestrator.DeliveryRefused)
+		m.command("answer", map[string]any{"text": "1"})
+		d, _ := m.last(orchestrator.EvInputIgnored).Data.(orchestrator.InputIgnoredRecord)
+		if d.Tool != orchestrator.EffAnswerDialog || !strings.HasSuffix(d.Reason, "nothing was pressed") || m.s.Ended() {
+			t.Errorf("%+v, outcome %q", d, m.s.OutcomeReason)
+		}
+	})
+	t.Run("changed", func(t *testing.T) {
+		m := begin(t, orchestrator.DeliverySent)
+		first := m.asked().ID
+		m.report("planner", standing("Run rm?"))
+		if q := m.asked(); q.ID == first || q.Text != "Run rm?" {
+			t.Errorf("%+v", q)
+		}
+		m.refused("answer", map[string]any{"id": first, "text": "1"})
+		if m.pressed() > 0 {
+			t.Error("the answer to another dialog was pressed")
+		}
+	})
+	t.Run("unknown after a known one", func(t *testing.T) {
+		m := begin(t, orchestrator.DeliverySent)
+		m.report("planner", orchestrator.AgentReport{Dialog: "waiting-permission"})
+		m.parked(orchestrator.ReasonAgentDialog)
+	})
+	t.Run("three tries", func(t *testing.T) {
+		m := begin(t, orchestrator.DeliveryIndeterminate)
+		m.command("answer", map[string]any{"text": "1"})
+		m.parked(orchestrator.ReasonAgentDialog)
+	})
+	t.Run("it cannot be pressed", func(t *testing.T) {
+		m := begin(t, orchestrator.DeliverySent)
+		m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffAnswerDialog }
+		m.command("answer", map[string]any{"text": "1"})
+		m.hold = nil
+		m.failing(orchestrator.EffAnswerDialog, orchestrator.FailNever)
+		m.parked(orchestrator.ReasonAgentDialog)
+	})
+	t.Run("no answer in time", func(t *testing.T) {
+		m := begin(t, orchestrator.DeliverySent)
+		if m.s.Settings.QuestionTimeout != "decide" {
+			t.Fatal("questions are not decided without a person")
+		}
+		m.timer("question/" + m.asked().ID)
+		m.parked(orchestrator.ReasonAgentDialog)
+		if m.pressed() > 0 || m.s.Questions[0].Answer != "" || m.s.Questions[0].Open() {
+			t.Errorf("answered without a person: %+v", m.s.Questions[0])
+		}
+		m.resume("")
+		if m.s.Agents["planner"].Launch == "" {
+			t.Error("not started again")
+		}
+	})
+	t.Run("nobody can be reached", func(t *testing.T) {
+		m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.Reachable = false })
+		m.report("planner", standing("Run ls?"))
+		m.parked(orchestrator.ReasonAgentDialog)
+	})
+	t.Run("its program ends", func(t *testing.T) {
+		m := begin(t, orchestrator.DeliverySent)
+		m.exit("planner", 1)
+		if m.s.Questions[0].Open() {
+			t.Errorf("%+v", m.s.Questions[0])
+		}
+	})
+	t.Run("a person is present", func(t *testing.T) {
+		m := newSim(t, "quick", interactive)
+		m.report("planner", standing("Run ls?"))
+		if len(m.s.Questions) > 0 || m.s.Ended() {
+			t.Errorf("questions %+v, outcome %q", m.s.Questions, m.s.OutcomeReason)
+		}
+	})
+}
