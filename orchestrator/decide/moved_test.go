@@ -305,3 +305,16 @@ func TestSecurity37AnApprovalLiftsWhatAnotherMachineShowed(t *testing.T) {
 		})
 	}
 }
+
+// Attack 37: an approval that waits in the state of another machine for the output gate is asked for once more.
+func TestSecurity37AnApprovalThatCameAlongIsAskedForAgain(t *testing.T) {
+	m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.ApproveCompletion = true })
+	m.result = holding(orchestrator.Result{Held: []string{"AGENTS.md"}}, "AGENTS.md")
+	m.toEnd()
+	c := &m.s.Completion
+	m.s.Gate, c.Approved, c.Next, c.Compare = nil, true, orchestrator.StepGate, "d"
+	m.move(func(string) bool { return true })
+	if m.s.Gate == nil || m.s.Completion.Commit != "" || len(m.s.Completion.Cleared) > 0 {
+		t.Errorf("gate %+v, %+v", m.s.Gate, m.s.Completion)
+	}
+}
