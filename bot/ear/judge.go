@@ -336,7 +336,8 @@ func (j *judgement) recalls(a gate.Answer) bool {
 	if tooMany != "" || j.fault(a) != "" || j.state != nil && !j.state.Ended() {
 		return false
 	}
-	return deeds[j.order.Verb][parked] == line && deeds[j.order.Verb][standingOf(j.s, j.state)] != drop
+	j.s.Retry = deeds[j.order.Verb][parked] == revive
+	return (j.s.Retry || deeds[j.order.Verb][parked] == line) && deeds[j.order.Verb][standingOf(j.s, j.state)] != drop
 }
 
 // refuse records why the command is refused; receipt and note follow.

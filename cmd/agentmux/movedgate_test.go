@@ -68,3 +68,23 @@ func TestSecurity37AnApprovalFollowsItsSessionToAnotherRunner(t *testing.T) {
 		})
 	}
 }
+
+// Another try of a session that waits on a machine that is gone is one of that session, from its checkpoint: it keeps its name,
+// its branch and its status comment, and no other one begins beside it.
+func TestARetryIsForTheSessionOfAnotherMachine(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	repo := r.github.Repo(rigRepo)
+	repo.RefusePush(fakehub.HiddenRule("refs/heads/agentmux/*"))
+	r.parked(r.quick(3), orchestrator.ReasonPushRejected, "hidden ref")
+	e := r.session()
+	repo.AllowPush()
+	j := asRunner(r.elsewhere(rigOptions{playbook: laterPlaybook, config: botConfig}))
+	repo.Comment(1, "/agentmux retry", rigOwner)
+	j.event("issue_comment", commentEvent("/agentmux retry"))
+	ran := j.expect(0, "issue", "1", "--headless")
+	got := j.onRunner()
+	if got.Name != e.Name || got.State.Identity != e.State.Identity || got.State.Outcome != orchestrator.OutcomeDone || len(repo.Pulls()) != 1 || j.claimRef() != "" {
+		t.Errorf("%s of %s, %s, %d pull requests, claim %q\n%s", got.Name, got.State.Identity, got.State.Outcome, len(repo.Pulls()), j.claimRef(), ran.out)
+	}
+}
