@@ -70,7 +70,7 @@ func (o owner) Wake(_ context.Context, s ear.Subject) error {
 func (o owner) recall(ctx context.Context, s ear.Subject, by gate.Trigger) (ear.Subject, error) {
 	o.judging.Lock()
 	defer o.judging.Unlock()
-	asked, former := recall.Asked{Issue: s.Issue, By: by, Of: s.Of}, o.sessions.of(s.Issue)
+	asked, former := recall.Asked{Issue: s.Issue, By: by, Of: s.Of, Retry: s.Retry}, o.sessions.of(s.Issue)
 	if former != nil {
 		asked.Here, asked.Newer = former.public(), former.overtaken
 	}
@@ -97,7 +97,7 @@ func (o owner) recall(ctx context.Context, s ear.Subject, by gate.Trigger) (ear.
 // recaller brings sessions of the repository here.
 func (r *repository) recaller() recall.Recaller {
 	return recall.Recaller{
-		Claims: r.lookout, Saved: r.saved.Saved, Continue: r.saved.Continue, Log: r.log(),
+		Claims: r.lookout, Saved: r.saved.Saved, Unfinished: r.saved.Unfinished, Continue: r.saved.Continue, Log: r.log(),
 		Record: func(ctx context.Context, issue int) (ghsync.Record, error) {
 			return r.server.Record(ctx, r.name(), issue)
 		},

@@ -148,10 +148,8 @@ func (r *repository) accept(ctx context.Context, f gate.Facts, left *orphan.Requ
 	}
 	if snapshot.Report.Refused {
 		d.What, d.Reason, d.Remedy = gate.Refuse, "the issue hides text in so many layers that no part of it can be trusted", "write it without HTML and encoded characters, and set the label again"
-		return r.refusals.Refuse(ctx, issue, d)
-	}
-	if h := r.sessions.of(issue); h != nil && left == nil && !h.live() {
-		goesOn, err := again.Former{Dir: h.dir, State: h.state.Load(), Elsewhere: h.overtaken}.Continue(ctx, r.journal, &d.Asked, &snapshot)
+	} else if h := r.sessions.of(issue); h != nil && left == nil && !h.live() {
+		goesOn, err := again.Former{Dir: h.dir, State: h.state.Load(), Elsewhere: h.overtaken}.Continue(ctx, r.journal, &d, &snapshot)
 		if goesOn {
 			h.wake()
 			return r.refusals.DropRequest(ctx, record.Issue)
@@ -159,6 +157,9 @@ func (r *repository) accept(ctx context.Context, f gate.Facts, left *orphan.Requ
 		if err != nil {
 			return err
 		}
+	}
+	if d.Refused() {
+		return r.refusals.Refuse(ctx, issue, d)
 	}
 	t := ticket.Ticket{
 		Repo: r.name(), RepoID: r.id, Issue: issue, Session: ticket.FreeName(r.dir(), issue, snapshot.Title.String(), r.bot.Now()), Identity: session.NewIdentity(), Workflow: d.Asked.Workflow,

@@ -287,6 +287,7 @@ type CommandArgs struct {
 	Message string   `json:"message,omitempty"` // approve: of the commit
 	Of      string   `json:"of,omitempty"`      // approve: digest of what was shown
 	Role    string   `json:"role,omitempty"`    // say: the agent
+	Seen    bool     `json:"seen,omitempty"`    // approve: the comment of the gate was read, and shows Of
 	Text    string   `json:"text,omitempty"`    // answer, changes, say
 }
 

@@ -212,6 +212,7 @@ type Gate struct {
 	Name     string     `json:"name"`
 	OpenedAt Time       `json:"opened_at"`
 	Digest   string     `json:"digest,omitempty"` // of what it shows, see GateDigest
+	Brought  int64      `json:"brought,omitempty"` // another machine opened it; commands said here end at this offset or later
 	Reason   GateReason `json:"reason,omitempty"`
 }
 
@@ -345,6 +346,7 @@ type Completion struct {
 	Rescan     bool     `json:"rescan,omitempty"`   // a person let the output gate look again
 	Shown      bool     `json:"shown,omitempty"`    // Findings were shown to the person who approves
 	Attended   bool     `json:"attended,omitempty"` // a person at a terminal resumed the completion
+	Compare    string   `json:"compare,omitempty"`  // digest of a gate of another machine that was approved: Asked and Findings are held against what is here
 }
 
 // Steps of a completion. A resume continues with the one that is not done.

@@ -1,9 +1,11 @@
-// Package again decides whether a request label that is set on an issue again continues the session that has failed or was
-// stopped (github section 6). It is called by the bot for a request that the gate has accepted, before it makes a ticket. It
-// promises that one trigger gives a session one command, whatever is killed in between, and counts as one start.
+// Package again decides whether a request label that is set on an issue again continues the session that has failed, was
+// stopped, or waits for a person (github section 6). It is called by the bot for a request that the gate has accepted, before
+// it makes a ticket. It promises that one trigger gives a session one command, whatever is killed in between, and counts as
+// one start. Beside a session that waits for a decision none begins: the request is refused, with what the session takes.
 package again
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 
@@ -24,20 +26,29 @@ type Former struct {
 	Elsewhere func(context.Context) (bool, error)
 }
 
-// Continue gives the session the command to continue, and reports whether it did: the session has failed or was stopped, can
-// continue, is of the workflow that is asked for, and works from the same text. now is what a new session would work from. The
-// caller wakes the session, and takes off the label.
-func (f Former) Continue(ctx context.Context, j *journal.Journal, asked *gate.Asked, now *ghsync.Snapshot) (bool, error) {
-	s := f.State
-	if asked.Trigger.Kind != gate.Label || asked.Workflow != "" && asked.Workflow != s.Workflow || !broken(s) {
+// Continue gives the session the command to continue, and reports whether it did: the session has failed or was stopped, or
+// waits without a decision to make, can continue, is of the workflow that is asked for, and works from the same text. now is
+// what a new session would work from. The caller wakes the session, and takes off the label. If the session waits and does not
+// continue, d is a refusal then.
+func (f Former) Continue(ctx context.Context, j *journal.Journal, d *gate.Decision, now *ghsync.Snapshot) (bool, error) {
+	s, asked := f.State, d.Asked
+	if asked.Trigger.Kind != gate.Label || !s.Parked() && !broken(s) {
 		return false, nil
 	}
 	p := orchestrator.Payload{Name: "retry", Actor: asked.By.Account.Login, Source: "issue", SourceID: asked.Trigger.String()}
-	if !f.hasText(now.Digest) || command.Foresee(f.Dir, s, p, false) != nil {
+	same := (asked.Workflow == "" || asked.Workflow == s.Workflow) && f.hasText(now.Digest)
+	decision := decisions[string(s.OutcomeReason)]
+	goesOn := same && !(s.Parked() && decision != "") && command.Foresee(f.Dir, s, p, false) == nil
+	if !goesOn && !s.Parked() {
 		return false, nil // one that cannot be read keeps no request from another one
 	}
 	if over, err := f.Elsewhere(ctx); over || err != nil {
 		return false, err
+	}
+	if !goesOn {
+		d.What, d.Reason = gate.Refuse, "the session of this issue waits for a person, and no other one begins beside it"
+		d.Remedy = cmp.Or(decision, otherwise) + "; /agentmux stop ends it"
+		return false, nil
 	}
 	if _, err := command.Append(f.Dir, p); err != nil {
 		return false, err
@@ -46,6 +57,19 @@ func (f Former) Continue(ctx context.Context, j *journal.Journal, asked *gate.As
 	_, err := j.Append(journal.Started{Issue: now.Issue, Trigger: asked.Trigger, Actor: asked.By.Account.ID, Session: s.SessionID})
 	return err == nil, err
 }
+
+// decisions are what a person says to a session that waits for a decision, by why it waits. One that waits for another reason
+// continues without.
+var decisions = map[string]string{
+	orchestrator.ReasonQuestion:        "comment /agentmux answer TEXT",
+	orchestrator.ReasonGateTimeout:     "comment /agentmux approve, or /agentmux changes TEXT with what is to be different",
+	orchestrator.ReasonOutputGate:      "comment /agentmux changes TEXT with what is to be different, or /agentmux resume, which has the output gate look again",
+	orchestrator.ReasonReviewExhausted: "comment /agentmux changes TEXT with what is to be different, or /agentmux resume to look at what is there",
+	orchestrator.ReasonNothingToCommit: "comment /agentmux changes TEXT with what is to be different",
+}
+
+// otherwise is what is said to one that would continue, but not with the text or the workflow that is asked for.
+const otherwise = "comment /agentmux resume to continue it as it was asked for, or /agentmux retry, which takes the text as it is now"
 
 // broken reports whether a session failed or was stopped. One that another host has taken is that host's.
 func broken(s *orchestrator.State) bool {

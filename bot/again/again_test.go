@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,11 +56,22 @@ func TestALabelContinuesWhatFailed(t *testing.T) {
 		digest  string
 		another bool
 		fails   bool
+		says    string // of a refusal
 	}{
-		"failed":        {},
-		"stopped":       {change: func(s *orchestrator.State) { s.Outcome = orchestrator.OutcomeCanceled }},
-		"same workflow": {ask: func(f *again.Former, a *gate.Asked) { a.Workflow = f.State.Workflow }},
-		"done":          {change: func(s *orchestrator.State) { s.Phase, s.Outcome = orchestrator.PhaseDone, orchestrator.OutcomeDone }, another: true},
+		"failed":                         {},
+		"stopped":                        {change: func(s *orchestrator.State) { s.Outcome = orchestrator.OutcomeCanceled }},
+		"waits for an agent":             {change: parked(orchestrator.ReasonAgentStalled)},
+		"waits for an answer":            {change: parked(orchestrator.ReasonQuestion), another: true, says: "/agentmux answer TEXT"},
+		"waits for an approval":          {change: parked(orchestrator.ReasonGateTimeout), another: true, says: "/agentmux approve"},
+		"waits, and the text is another": {change: parked(orchestrator.ReasonAgentStalled), digest: "d2", another: true, says: "/agentmux retry"},
+		"waits, and another workflow": {change: parked(orchestrator.ReasonAgentStalled), another: true, says: "/agentmux resume",
+			ask: func(_ *again.Former, a *gate.Asked) { a.Workflow = "feature" }},
+		"waits, and went on elsewhere": {change: parked(orchestrator.ReasonQuestion), another: true, ask: func(f *again.Former, _ *gate.Asked) {
+			f.Elsewhere = func(context.Context) (bool, error) { return true, nil }
+		}},
+		"waits, and a comment asks": {change: parked(orchestrator.ReasonQuestion), another: true, ask: func(_ *again.Former, a *gate.Asked) { a.Trigger = gate.CommentTrigger(7) }},
+		"same workflow":             {ask: func(f *again.Former, a *gate.Asked) { a.Workflow = f.State.Workflow }},
+		"done":                      {change: func(s *orchestrator.State) { s.Phase, s.Outcome = orchestrator.PhaseDone, orchestrator.OutcomeDone }, another: true},
 		"of another host": {change: func(s *orchestrator.State) {
 			s.Outcome, s.OutcomeReason = orchestrator.OutcomeCanceled, orchestrator.ReasonClaimLost
 		}, another: true},
@@ -92,9 +104,13 @@ func TestALabelContinuesWhatFailed(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 { // the second time as after a kill
-				goesOn, err := f.Continue(t.Context(), j, asked, &ghsync.Snapshot{Issue: 3, Digest: c.digest})
+				d := &gate.Decision{What: gate.Start, Asked: *asked}
+				goesOn, err := f.Continue(t.Context(), j, d, &ghsync.Snapshot{Issue: 3, Digest: c.digest})
 				if (err != nil) != c.fails || goesOn == c.another {
 					t.Fatalf("continues %t, %v", goesOn, err)
+				}
+				if d.Refused() != (c.says != "") || !strings.Contains(d.Remedy, c.says) {
+					t.Errorf("%s: %s", d.What, d.Remedy)
 				}
 			}
 			if got, want := commands(t, f.Dir), map[bool]string{false: "retry by mia from issue " + asked.Trigger.String() + "\n"}[c.another]; got != want {
@@ -104,6 +120,13 @@ func TestALabelContinuesWhatFailed(t *testing.T) {
 				t.Errorf("%d starts", n)
 			}
 		})
+	}
+}
+
+// parked has a session wait for a person.
+func parked(reason string) func(*orchestrator.State) {
+	return func(s *orchestrator.State) {
+		s.Phase, s.Outcome, s.OutcomeReason, s.InterruptedPhase = "planning", orchestrator.OutcomeNeedsHuman, orchestrator.Optional(reason), ""
 	}
 }
 

@@ -91,10 +91,12 @@ type owner struct {
 	at       func(step string)
 	recalled []string // the triggers by which another machine's session was asked for
 	recalls  func()   // brings it here
+	retries  bool     // the last one asked for another try
 }
 
 // recall is ear.Options.Recall.
-func (o *owner) recall(_ context.Context, _ ear.Subject, by gate.Trigger) (ear.Subject, error) {
+func (o *owner) recall(_ context.Context, s ear.Subject, by gate.Trigger) (ear.Subject, error) {
+	o.retries = s.Retry
 	o.recalled = append(o.recalled, by.String())
 	if o.recalls != nil {
 		o.recalls()

@@ -336,7 +336,8 @@ func (j *judgement) recalls(a gate.Answer) bool {
 	if tooMany != "" || j.fault(a) != "" || j.state != nil && !j.state.Ended() {
 		return false
 	}
-	return deeds[j.order.Verb][parked] == line && deeds[j.order.Verb][standingOf(j.s, j.state)] != drop
+	j.s.Retry = deeds[j.order.Verb][parked] == revive
+	return (j.s.Retry || deeds[j.order.Verb][parked] == line) && deeds[j.order.Verb][standingOf(j.s, j.state)] != drop
 }
 
 // refuse records why the command is refused; receipt and note follow.
@@ -390,14 +391,14 @@ func (j *judgement) line(ctx context.Context, a gate.Answer) error {
 	case "changes":
 		p.Args.Text = j.order.Text.String()
 	case "approve":
-		of, reason, err := j.approval(ctx, a)
+		of, seen, reason, err := j.approval(ctx, a)
 		if err != nil {
 			return err
 		}
 		if reason != "" {
 			return j.refuse(reason)
 		}
-		p.Args.Of = of
+		p.Args.Of, p.Args.Seen = of, seen
 	}
 	if fault := cmp.Or(j.forAgent(&p), command.TextFault(p.Name, p.Args.Text)); fault != "" {
 		return j.refuse(fault)
@@ -441,30 +442,30 @@ func (j *judgement) isRole(word string) bool {
 }
 
 // approval finds what an approval is given to: what the gate showed when it was written. reason
-// says why it is given to nothing, or may not be given.
-func (j *judgement) approval(ctx context.Context, a gate.Answer) (of, reason string, err error) {
+// says why it is given to nothing, or may not be given. seen: see [judgement.seen].
+func (j *judgement) approval(ctx context.Context, a gate.Answer) (of string, seen bool, reason string, err error) {
 	if j.state.Gate == nil {
-		return "", "", nil // the session says so
+		return "", false, "", nil // the session says so
 	}
-	of, err = j.shownBefore()
+	of, opened, err := j.shownBefore()
 	if err != nil {
-		return "", "", err
+		return "", false, "", err
 	}
 	if of == "" {
-		return "", "it was written before the gate was shown: look at what waits now, " + orchestrator.ShortDigest(j.state.GateDigest()), nil
+		return "", false, "it was written before the gate was shown: look at what waits now, " + orchestrator.ShortDigest(j.state.GateDigest()), nil
 	}
 	if fault := duty.ShownFault(j.state, of); fault != "" {
-		return "", fault, nil
+		return "", false, fault, nil
 	}
-	if a.Permission.Level >= ghsync.LevelMaintain {
-		return of, "", nil
+	if seen, err = j.seen(ctx, of, opened); err != nil || a.Permission.Level >= ghsync.LevelMaintain {
+		return of, seen, "", err
 	}
 	held, err := j.o.Owner.Held(ctx, j.s)
 	if err != nil {
-		return "", "", err
+		return "", false, "", err
 	}
 	if len(held) > 0 {
-		return "", fmt.Sprintf("the gate shows %s, which takes maintain permission to approve", held[0]), nil
+		return "", false, fmt.Sprintf("the gate shows %s, which takes maintain permission to approve", held[0]), nil
 	}
-	return of, "", nil
+	return of, seen, "", nil
 }

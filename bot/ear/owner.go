@@ -38,6 +38,7 @@ type Subject struct {
 	Saved  bool   // it continues a session, which hears what is said once it is here
 	Left   bool   // a host that is gone left the issue, and this one may take it
 	Lost   bool   // and its session is of no directory here
+	Retry  bool   // a command asks for another try: of Options.Recall, which brings only a session that has something left to try
 	Dir    string // of the newest session on this machine; empty: there is none
 	// Agent is who works for the issue, in a session of an agents file, whose other agents work for others: what is
 	// said here is for that agent alone. Empty = the whole session does.

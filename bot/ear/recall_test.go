@@ -28,7 +28,7 @@ func TestGitHub76AnAnswerIsForASessionOfAnotherMachine(t *testing.T) {
 	}
 	for what, c := range map[string]struct{ body, by string }{
 		"no write permission": {"/agentmux answer q1 this", "rea"}, "no command": {"Use this", "wil"}, "for no session": {"/agentmux status", "wil"},
-		"another try": {"/agentmux retry", "wil"}, "no text": {"/agentmux answer", "wil"}, "no such verb": {"/agentmux answerr it", "wil"},
+		"no text": {"/agentmux answer", "wil"}, "no such verb": {"/agentmux answerr it", "wil"},
 	} {
 		if s.say(c.body, c.by); len(s.recalled) > 0 {
 			t.Fatalf("%s: asked for %v", what, s.recalled)
@@ -49,6 +49,17 @@ func TestGitHub76AnAnswerIsForASessionOfAnotherMachine(t *testing.T) {
 	// Now it runs here.
 	if s.say("/agentmux say planner hello", "wil"); len(s.recalled) != 1 {
 		t.Errorf("asked for %v", s.recalled)
+	}
+}
+
+// Another try is asked for as one: of a session that another machine had and that is done nothing is left to try.
+func TestAnotherTryIsForASessionOfAnotherMachine(t *testing.T) {
+	s := newScene(t)
+	for verb, retry := range map[string]bool{"retry": true, "resume": false} {
+		if s.say("/agentmux "+verb, "wil"); len(s.recalled) != 1 || s.retries != retry {
+			t.Errorf("%s: asked for %v, as a retry %t", verb, s.recalled, s.retries)
+		}
+		s.recalled = nil
 	}
 }
 

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"errors"
 
 	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/bot/claim"
@@ -9,6 +10,8 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // Checkpoints are those on the server of the sessions of one repository. All fields are set.
@@ -38,6 +41,20 @@ func (k Checkpoints) Fetch(ctx context.Context, of Pull) (*checkpoint.Fetched, c
 	}
 	f, err := host.Elsewhere{Host: k.Host}.Fetch(ctx, spec)
 	return f, spec.Config.Followup, err
+}
+
+// Unfinished reports whether a session has something left to try, by the state of its checkpoint. One that cannot be
+// continued from it has nothing.
+func (k Checkpoints) Unfinished(ctx context.Context, name string, issue int) (bool, error) {
+	f, _, err := k.Fetch(ctx, Pull{Issue: issue, Session: name})
+	if errors.Is(err, checkpoint.ErrNone) || errors.As(err, new(*checkpoint.RefusedError)) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	s, err := orchestrator.Decode(f.Session[session.StateFile])
+	return err == nil && (s.Parked() || s.Phase == orchestrator.PhaseFailed), nil
 }
 
 // Saved reports whether a session, by its name on the server, has one there.

@@ -42,6 +42,8 @@ type Recaller struct {
 	Believes func(ctx context.Context, c ghsync.Comment) (bool, error)
 	// Saved reports whether a session, by its name on the server, has a checkpoint there.
 	Saved func(ctx context.Context, session string) (bool, error)
+	// Unfinished reports whether a session failed, was stopped or waits, by its checkpoint.
+	Unfinished func(ctx context.Context, session string, issue int) (bool, error)
 	// Continue makes the directory of a session from its checkpoint. refused says why that must not be.
 	Continue func(ctx context.Context, session string, issue int) (dir, refused string, err error)
 	Log      *slog.Logger
@@ -56,6 +58,8 @@ type Asked struct {
 	Of string
 	// Here is the session of the issue that this machine has, by its name on the server; empty: it has none.
 	Here string
+	// Retry says that the command asks for another try: a session that is done stays where it is.
+	Retry bool
 	// Newer reports whether Here went on elsewhere since it was here; nil: there is no session here.
 	Newer func(ctx context.Context) (bool, error)
 }
@@ -71,6 +75,11 @@ func (r Recaller) Session(ctx context.Context, a Asked) (dir string, held claim.
 	name, err := r.named(ctx, a, left)
 	if err != nil || name == "" {
 		return "", nil, err
+	}
+	if a.Retry {
+		if left, err := r.Unfinished(ctx, name, a.Issue); err != nil || !left {
+			return "", nil, err
+		}
 	}
 	held, err = r.Claims.Take(ctx, claim.Want{Issue: a.Issue, Session: name, Trigger: a.By.String(), State: claim.Running}, left)
 	if err != nil {

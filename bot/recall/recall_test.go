@@ -42,6 +42,7 @@ type scene struct {
 	refused   string
 	err       error
 	continued []string
+	done      bool // the session has nothing left to try
 }
 
 func newScene(t *testing.T, h *claimtest.Hub, host claim.HostID) *scene {
@@ -52,7 +53,7 @@ func newScene(t *testing.T, h *claimtest.Hub, host claim.HostID) *scene {
 		Claims: orphan.New(orphan.Options{
 			Desk: h.Desk(host), Own: host, Now: time.Now, Log: log, Found: func(int) {}, Room: func(context.Context) bool { return true }, Saved: saved,
 		}),
-		Saved: saved, Log: log,
+		Saved: saved, Log: log, Unfinished: func(context.Context, string, int) (bool, error) { return !s.done, s.err },
 		Record: func(context.Context, int) (ghsync.Record, error) {
 			return ghsync.Record{Issue: ghsync.Issue{Number: issue, Closed: s.closed}, Comments: s.comments}, nil
 		},
@@ -111,6 +112,15 @@ func TestACommandBringsTheSessionThatTheIssueShows(t *testing.T) {
 			s.comments = []ghsync.Comment{shows(newer, bot)}
 			here(a, public, false)
 		}, newer, nil},
+		"another try": {func(s *scene, a *recall.Asked) {
+			s.comments, a.Retry = []ghsync.Comment{shows(public, bot)}, true
+		}, public, nil},
+		"another try of one that is done": {func(s *scene, a *recall.Asked) {
+			s.comments, a.Retry, s.done = []ghsync.Comment{shows(public, bot)}, true, true
+		}, "", nil},
+		"another try, shown by a stranger": {func(s *scene, a *recall.Asked) {
+			s.comments, a.Retry = []ghsync.Comment{shows(public, eve)}, true
+		}, "", nil},
 		"its host is gone":            {func(s *scene, _ *recall.Asked) { s.left("a_7_1", public) }, public, nil},
 		"gone without a checkpoint":   {func(s *scene, _ *recall.Asked) { s.left("a_7_1", public); s.saved = nil }, "", nil},
 		"the comment of a former one": {func(s *scene, _ *recall.Asked) { s.comments = []ghsync.Comment{former(bot)} }, "", nil},

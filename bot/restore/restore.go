@@ -110,6 +110,9 @@ func fill(temp, final string, s *orchestrator.State, spec Spec) error {
 		return err
 	}
 	s.Noted, s.FeatureDir, s.Interactive = session.NewSecret(), final, s.Interactive && spec.Attended
+	if s.Gate != nil {
+		s.Gate.Brought = int64(len(spec.From.Session[session.Commands])) + 1
+	}
 	for name, w := range s.Workspaces { // whatever lies there on this machine is not the session's
 		w.Path = ""
 		s.Workspaces[name] = w

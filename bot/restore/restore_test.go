@@ -3,6 +3,7 @@ package restore_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -178,5 +179,28 @@ func TestSecurity37AForgedStateIsRefused(t *testing.T) {
 				t.Errorf("left behind: %v", left)
 			}
 		})
+	}
+}
+
+// Attack 37: a gate that comes along is of another machine, whatever its state says of it, and so are the commands up to there.
+func TestSecurity37AGateComesAlong(t *testing.T) {
+	t.Parallel()
+	f, former := fetched(t)
+	former.Gate = &orchestrator.Gate{Name: orchestrator.GatePlan, OpenedAt: orchestrator.At(began)}
+	former.Seq++
+	f.Session[session.StateFile], _ = former.Encode()
+	f.Session[session.EventsFile] = append(f.Session[session.EventsFile], fmt.Sprintf(
+		"{\"seq\":%d,\"visit\":1,\"ts\":\"2026-11-21T10:00:00Z\",\"type\":\"gate_opened\",\"phase\":%q,\"data\":{\"digest\":\"\",\"gate\":\"plan\"}}\n", former.Seq, former.Phase)...)
+	f.Session[session.Commands] = []byte("{}\n")
+	dir, _, err := publish(t.TempDir(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sess, err := session.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := sess.ReadState(); err != nil || s.Gate == nil || s.Gate.Brought != 4 {
+		t.Errorf("%+v, %v", s.Gate, err)
 	}
 }

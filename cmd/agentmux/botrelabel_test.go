@@ -44,3 +44,39 @@ func TestALabelThatIsSetAgainContinuesTheSession(t *testing.T) {
 		t.Errorf("exit %d\n%s", code, b.out.String())
 	}
 }
+
+// The request label on the issue of a session that waits for an answer begins no other one: one comment says what the session
+// takes, and the answer continues it.
+func TestALabelBeginsNothingBesideASessionThatWaits(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: parkedPlaybook, unlabel: true, config: botConfig + parksSoon + "checkpoint: {remote: false}\n"})
+	repo := r.github.Repo(rigRepo)
+	b := r.background("bot")
+	repo.Label(1, "agentmux:quick", rigOwner)
+	r.eventually("the session waits", func() bool {
+		all := r.served(rigRepo)
+		return len(all) == 1 && all[0].State != nil && all[0].State.OutcomeReason == orchestrator.ReasonQuestion && len(r.claims()) == 0 &&
+			r.hasLabel(rigRepo, 1, "agentmux:needs-human") && !r.hasLabel(rigRepo, 1, "agentmux:quick")
+	}, b.out.String)
+	repo.Label(1, "agentmux:quick", rigOwner)
+	refused := func() (n int) {
+		for _, body := range r.told(rigRepo, 1) {
+			if strings.Contains(body, "session=refused-") && strings.Contains(body, "/agentmux answer TEXT") {
+				n++
+			}
+		}
+		return n
+	}
+	r.eventually("the label is off", func() bool { return refused() > 0 && !r.hasLabel(rigRepo, 1, "agentmux:quick") }, b.out.String)
+	if !r.hasLabel(rigRepo, 1, "agentmux:needs-human") || len(r.served(rigRepo)) != 1 {
+		t.Errorf("%d sessions", len(r.served(rigRepo)))
+	}
+	r.said(b, 1, "/agentmux answer 2", "+1")
+	r.eventually("the session is done", func() bool { return r.isDone(rigRepo, 1) }, b.out.String)
+	if all := r.served(rigRepo); len(all) != 1 || refused() != 1 || len(repo.Pulls()) != 1 {
+		t.Errorf("%d sessions, %d refusals, %d pull requests", len(all), refused(), len(repo.Pulls()))
+	}
+	if code := b.exit(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d\n%s", code, b.out.String())
+	}
+}

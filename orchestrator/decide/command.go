@@ -223,7 +223,7 @@ func (r *reducer) cmdApprove(p orchestrator.Payload) string {
 		return pausedFirst
 	}
 	a := orchestrator.Approval{By: "user", CommitMessage: strings.TrimSpace(p.Args.Message), ExcludeFiles: p.Args.Exclude}
-	r.approve(a, originOf(p))
+	r.approve(a, originOf(p), duty.Seen(r.s, r.in.Line, p))
 	return ""
 }
 

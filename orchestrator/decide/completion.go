@@ -74,8 +74,20 @@ func (p *completion) inspected(tree string, res orchestrator.Result) {
 		p.nextStep()
 		return
 	}
-	c.Next, c.Asked, c.Findings, c.Shown = "", res.Held, res.Findings, len(res.Findings) > 0
+	of, counts := c.Compare, duty.Counts(*c, res)
+	c.Compare, c.Next, c.Asked, c.Findings, c.Shown = "", "", res.Held, res.Findings, len(res.Findings) > 0
+	if counts {
+		p.approved(orchestrator.Approval{By: "user", ExcludeFiles: c.Exclude, CommitMessage: c.Message, Of: of})
+		return
+	}
 	p.gate.open(orchestrator.GateCompletion, p.reason())
+}
+
+// approved starts the last steps with what a person approved.
+func (p *completion) approved(a orchestrator.Approval) {
+	p.gate.writeApproval(a)
+	p.s.Completion = duty.Approved(p.s.Completion)
+	p.begin(a)
 }
 
 // begin starts the last steps.

@@ -1,7 +1,7 @@
 package decide
 
 import (
-	"encoding/json"
+	"cmp"
 	"maps"
 	"path"
 	"slices"
@@ -68,18 +68,8 @@ func (g *gate) close(action string, by origin) {
 }
 
 func (g *gate) writeApproval(a orchestrator.Approval) {
-	body, err := json.Marshal(struct {
-		Action        string   `json:"action"`
-		ExcludeFiles  []string `json:"exclude_files"`
-		CommitMessage string   `json:"commit_message,omitempty"`
-		By            string   `json:"by"`
-		Of            string   `json:"of,omitempty"`
-	}{"approve", append([]string{}, a.ExcludeFiles...), a.CommitMessage, a.By, a.Of})
-	if err != nil {
-		panic("orchestrator: an approval always marshals: " + err.Error())
-	}
 	file := g.file(orchestrator.ApprovalFile)
-	g.effect(orchestrator.EffWriteFile, file, orchestrator.Args{Path: file, SHA256: g.blob(string(body) + "\n")}, g.fsPending()...)
+	g.effect(orchestrator.EffWriteFile, file, orchestrator.Args{Path: file, SHA256: g.blob(duty.ApprovalText(a))}, g.fsPending()...)
 }
 
 // refuseAnswer records why a file answers nothing, and moves it out of the way of a better one.
@@ -114,20 +104,19 @@ type origin struct {
 func originOf(p orchestrator.Payload) origin { return origin{p.Actor, p.Source, p.Origin, p.PID} }
 
 // approve answers an open gate.
-func (r *reducer) approve(a orchestrator.Approval, by origin) {
-	gate, digest := r.s.Gate.Name, r.s.GateDigest()
+func (r *reducer) approve(a orchestrator.Approval, by origin, seen bool) {
+	gate := *r.s.Gate
+	a.By, a.Of = cmp.Or(a.By, "user"), r.s.GateDigest()
 	r.gate.close("approve", by)
-	if gate == orchestrator.GatePlan {
+	switch {
+	case gate.Name == orchestrator.GatePlan:
 		r.leavePlan()
-		return
+	case gate.Brought != 0:
+		r.s.Completion = duty.Compared(r.s.Completion, a, seen)
+		r.completion.nextStep()
+	default:
+		r.completion.approved(a)
 	}
-	if a.By == "" {
-		a.By = "user"
-	}
-	a.Of = digest
-	r.gate.writeApproval(a)
-	r.s.Completion = duty.Approved(r.s.Completion)
-	r.completion.begin(a)
 }
 
 func (r *reducer) takeApproval(_ workflows.Phase, o *orchestrator.Observation) {
@@ -142,11 +131,8 @@ func (r *reducer) takeApproval(_ workflows.Phase, o *orchestrator.Observation) {
 		r.gate.refuseAnswer(orchestrator.ApprovalFile, problems)
 		return
 	}
-	by := o.Approval.By
-	if by == "" {
-		by = "user"
-	}
-	r.approve(*o.Approval, origin{actor: by, source: orchestrator.SourceFile, from: o.Origin})
+	by := cmp.Or(o.Approval.By, "user")
+	r.approve(*o.Approval, origin{actor: by, source: orchestrator.SourceFile, from: o.Origin}, false) // the file may have come along
 }
 
 func (r *reducer) takeChanges(_ workflows.Phase, o *orchestrator.Observation) {

@@ -1,12 +1,15 @@
 package decide_test
 
 import (
+	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows/message"
 )
 
@@ -231,4 +234,87 @@ func TestProtocolR7AnAgentThatAskedWaitsElsewhere(t *testing.T) {
 	}
 	m.coded(1)
 	m.phase("reviewing")
+}
+
+// Attack 37: an approval of what another machine showed lifts that, once the output gate says the same here. What it
+// says beyond that is asked about, and so is everything unless it is sure what was shown.
+func TestSecurity37AnApprovalLiftsWhatAnotherMachineShowed(t *testing.T) {
+	shown := orchestrator.Result{Held: []string{"AGENTS.md", "b.md"}, Findings: []string{"x", "y"}}
+	digest := func(m *sim) string { return duty.GateDigest(m.s.Gate, m.s) }
+	said := func(m *sim, change func(p *orchestrator.Payload, l *orchestrator.Line)) {
+		in := m.commandInput("approve", nil)
+		p := orchestrator.Payload{Name: "approve", Actor: "dev", Source: "issue", Args: orchestrator.CommandArgs{Of: m.s.GateDigest(), Seen: true}}
+		in.Line.Cursor.Offset = 101
+		change(&p, in.Line)
+		body, err := json.Marshal(p)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		in.Line.Payload = body
+		m.do(in)
+	}
+	for name, c := range map[string]struct {
+		here   orchestrator.Result
+		change func(m *sim) // of the state, by somebody who may push
+		said   func(p *orchestrator.Payload, l *orchestrator.Line)
+		lifts  bool
+	}{
+		"the same":                            {here: shown, lifts: true},
+		"said at the machine":                 {here: shown, said: func(p *orchestrator.Payload, _ *orchestrator.Line) { p.Source, p.Args.Seen = "cli", false }, lifts: true},
+		"less":                                {here: orchestrator.Result{Held: []string{"b.md"}, Findings: []string{"x"}}, lifts: true},
+		"another held path":                   {here: orchestrator.Result{Held: []string{"AGENTS.md", "c.md"}, Findings: []string{"x"}}},
+		"another finding":                     {here: orchestrator.Result{Findings: []string{"x", "z"}}},
+		"its comment does not show it":        {here: shown, said: func(p *orchestrator.Payload, _ *orchestrator.Line) { p.Args.Seen = false }},
+		"the command came along":              {here: shown, said: func(_ *orchestrator.Payload, l *orchestrator.Line) { l.Cursor.Offset = 100 }},
+		"the findings are others by now":      {here: shown, change: func(m *sim) { m.s.Completion.Findings = []string{"x", "y", "z"} }},
+		"the paths are others by now":         {here: shown, change: func(m *sim) { m.s.Completion.Asked = nil }},
+		"the tree is another one by now":      {here: shown, change: func(m *sim) { m.s.Integrated.Tree = "other" }},
+		"the answer came along, too":          {here: shown, change: func(m *sim) { m.s.Completion.Compare, m.s.Completion.Shown = digest(m), true }, said: func(p *orchestrator.Payload, _ *orchestrator.Line) { p.Args.Seen = false }},
+		"it is not sure, and nothing is here": {said: func(p *orchestrator.Payload, _ *orchestrator.Line) { p.Args.Seen = false }, lifts: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.ApproveCompletion = true })
+			m.result = holding(shown, "AGENTS.md", "b.md")
+			m.toEnd()
+			m.s.Gate.Brought = 101
+			if c.change != nil {
+				c.change(m)
+			}
+			m.move(func(string) bool { return true })
+			m.result = holding(c.here, c.here.Held...)
+			opened, gate := m.count(orchestrator.EvGateOpened), m.s.GateDigest()
+			if c.said == nil {
+				c.said = func(*orchestrator.Payload, *orchestrator.Line) {}
+			}
+			said(m, c.said)
+			if !c.lifts {
+				if m.s.Gate == nil || m.s.GateDigest() == gate || m.s.Gate.Brought != 0 || m.count(orchestrator.EvGateOpened) != opened+1 || len(m.wanted(orchestrator.EffCommit)) > 0 {
+					t.Fatalf("it is not asked again: %+v", m.s.Gate)
+				}
+				said(m, func(*orchestrator.Payload, *orchestrator.Line) {})
+			}
+			m.phase(orchestrator.PhaseDone)
+			for _, e := range m.done {
+				if found := len(c.here.Findings) > 0; e.Type == orchestrator.EffCommit && (e.Args.Allowed || e.Args.Matches != found) {
+					t.Errorf("lifted: all %v, matches %v", e.Args.Allowed, e.Args.Matches)
+				}
+			}
+			if done := m.s.Completion; !slices.Equal(done.Findings, nil) || len(done.Open) > 0 || !slices.Equal(done.Cleared, c.here.Held) {
+				t.Errorf("completion %+v", done)
+			}
+		})
+	}
+}
+
+// Attack 37: an approval that waits in the state of another machine for the output gate is asked for once more.
+func TestSecurity37AnApprovalThatCameAlongIsAskedForAgain(t *testing.T) {
+	m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.ApproveCompletion = true })
+	m.result = holding(orchestrator.Result{Held: []string{"AGENTS.md"}}, "AGENTS.md")
+	m.toEnd()
+	c := &m.s.Completion
+	m.s.Gate, c.Approved, c.Next, c.Compare = nil, true, orchestrator.StepGate, "d"
+	m.move(func(string) bool { return true })
+	if m.s.Gate == nil || m.s.Completion.Commit != "" || len(m.s.Completion.Cleared) > 0 {
+		t.Errorf("gate %+v, %+v", m.s.Gate, m.s.Completion)
+	}
 }

@@ -48,12 +48,34 @@ func AnswerFaults(s *orchestrator.State, of string, yes bool, written orchestrat
 	return faults
 }
 
+// Seen reports whether an approval names all that the open gate shows, which another machine opened: it was said on this
+// machine, and what the session says of the gate is what the digest is of. A comment has to say that the gate's own was read.
+func Seen(s *orchestrator.State, l *orchestrator.Line, p orchestrator.Payload) bool {
+	return l != nil && s.Gate != nil && l.Cursor.Offset >= s.Gate.Brought && p.Args.Of != "" && s.Gate.Digest == GateDigest(s.Gate, s) &&
+		(p.Source != "issue" || p.Args.Seen)
+}
+
+// ApprovalText is what the file of an approval holds.
+func ApprovalText(a orchestrator.Approval) string {
+	body, err := json.Marshal(struct {
+		Action        string   `json:"action"`
+		ExcludeFiles  []string `json:"exclude_files"`
+		CommitMessage string   `json:"commit_message,omitempty"`
+		By            string   `json:"by"`
+		Of            string   `json:"of,omitempty"`
+	}{"approve", append([]string{}, a.ExcludeFiles...), a.CommitMessage, a.By, a.Of})
+	if err != nil {
+		panic("duty: an approval always marshals: " + err.Error())
+	}
+	return string(body) + "\n"
+}
+
 // GateDigest names what a gate shows, and this opening of it: an answer to an earlier gate,
 // also about the same tree, does not answer this one.
 func GateDigest(g *orchestrator.Gate, s *orchestrator.State) string {
 	shown := []any{
 		"gate", s.SessionID, g.Name, g.Reason, g.OpenedAt, s.Visit, s.ChangeRound, s.BaseSHA, s.PlanSHA256, s.Integrated.Tree,
-		s.ReviewExhausted, s.Completion.Findings,
+		s.ReviewExhausted, append([]string(nil), s.Completion.Findings...), // an empty list is none once it was in a file
 	}
 	if asked := s.Completion.Asked; len(asked) > 0 { // else as earlier versions named it: an open gate keeps its name
 		shown = append(shown, asked)

@@ -31,6 +31,25 @@ func Approved(c orchestrator.Completion) orchestrator.Completion {
 	return c
 }
 
+// Compared returns the completion after a person approved what a gate shows that another machine opened. Before that counts,
+// the output gate says what it names of the work here: those who may push can have written what that gate shows. Unless
+// seen, nothing counts as shown.
+func Compared(c orchestrator.Completion, a orchestrator.Approval, seen bool) orchestrator.Completion {
+	if !seen {
+		c.Asked, c.Findings = nil, nil
+	}
+	c.Compare, c.Exclude, c.Message, c.Next = a.Of, a.ExcludeFiles, a.CommitMessage, orchestrator.StepGate
+	return c
+}
+
+// Counts reports whether an approval waited for what the output gate says here, and covers all of it.
+func Counts(c orchestrator.Completion, here orchestrator.Result) bool {
+	within := func(named, shown []string) bool {
+		return !slices.ContainsFunc(named, func(it string) bool { return !slices.Contains(shown, it) })
+	}
+	return c.Compare != "" && within(here.Held, c.Asked) && within(here.Findings, c.Findings)
+}
+
 // Unapproved returns the held paths of a commit, and those of earlier ones, that no person has
 // approved.
 func Unapproved(c orchestrator.Completion, held []string) []string {

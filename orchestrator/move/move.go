@@ -20,7 +20,7 @@ func Here(s *orchestrator.State, m *orchestrator.Move, view func(workspace strin
 	s.FeatureDir, s.Settings = m.Dir, m.Settings
 	s.Settings.Msg.Rows = routes
 	c := &s.Completion
-	c.Shown, c.Attended = false, false
+	c.Shown, c.Attended, c.Compare = false, false, ""
 	if c.Next == orchestrator.StepPush {
 		c.Next = orchestrator.StepCommit
 	}

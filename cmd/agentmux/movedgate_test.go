@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// heldBeside is quickPlaybook with a coder that changes a path that is held, too.
+var heldBeside = strings.Replace(quickPlaybook, coderWrites, coderWrites+"      - write: {file: CODEOWNERS, text: \"* @eve\\n\"}\n", 1)
+
+// gateParks has the result shown at a gate, and the job give its runner back soon.
+const gateParks = "approval: {completion: true}\nlimits: {human_wait: 1s}\n"
+
+// Attack 37: a job shows the result at a gate and gives its runner back; the job of the approval restores the session on another
+// runner. What was approved counts if the output gate says the same there. If it holds more, all of it is asked about once more,
+// and nothing leaves before that is approved.
+func TestSecurity37AnApprovalFollowsItsSessionToAnotherRunner(t *testing.T) {
+	t.Parallel()
+	for name, more := range map[string]string{"it is the same": "", "it holds more": "protected_paths: [CODEOWNERS, a.txt]"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRunner(t, rigOptions{playbook: heldBeside, config: gateParks})
+			repo := r.github.Repo(rigRepo)
+			repo.Label(1, "agentmux:quick", rigOwner)
+			r.event("issues", labelEvent("agentmux:quick"))
+			r.expect(0, "issue", "1", "--headless")
+			if s := r.onRunner().State; s.OutcomeReason != orchestrator.ReasonGateTimeout || fmt.Sprint(s.Completion.Asked) != "[CODEOWNERS]" {
+				t.Fatalf("%s, asked about %q", s.OutcomeReason, s.Completion.Asked)
+			}
+			if more != "" {
+				file := filepath.Join(r.dir, "home", ".config", "agentmux", "config.yaml")
+				r.write(file, withGitHub(r.read(file), more))
+			}
+			approves := func(id int64) {
+				t.Helper()
+				repo.SetRun(fakehub.Run{ID: id - 1, Attempt: 1, Status: "completed", Conclusion: "success"})
+				r.anotherRunner(id)
+				repo.Comment(1, "/agentmux approve", rigOwner)
+				r.event("issue_comment", commentEvent("/agentmux approve"))
+				r.expect(0, "issue", "1", "--headless")
+			}
+			approves(78)
+			if more != "" {
+				s := r.onRunner().State
+				if s.OutcomeReason != orchestrator.ReasonGateTimeout || fmt.Sprint(s.Completion.Asked) != "[CODEOWNERS a.txt]" || len(repo.Pulls()) != 0 {
+					t.Fatalf("%s, asked about %q, %d pull requests", s.OutcomeReason, s.Completion.Asked, len(repo.Pulls()))
+				}
+				approves(79)
+			}
+			e := r.onRunner()
+			if pulls := repo.Pulls(); len(pulls) != 1 || pulls[0].Draft || e.State.Outcome != orchestrator.OutcomeDone || len(e.State.Completion.Open) > 0 {
+				t.Errorf("%s, %+v, pull requests %+v", e.State.Outcome, e.State.Completion, pulls)
+			}
+			opened := 0
+			for _, record := range r.recordsOf(e) {
+				if record.Type == orchestrator.EvGateOpened {
+					opened++
+				}
+			}
+			if want := 1 + len(more)/max(len(more), 1); opened != want {
+				t.Errorf("%d gates", opened)
+			}
+		})
+	}
+}
+
+// Another try of a session that waits on a machine that is gone is one of that session, from its checkpoint: it keeps its name,
+// its branch and its status comment, and no other one begins beside it.
+func TestARetryIsForTheSessionOfAnotherMachine(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	repo := r.github.Repo(rigRepo)
+	repo.RefusePush(fakehub.HiddenRule("refs/heads/agentmux/*"))
+	r.parked(r.quick(3), orchestrator.ReasonPushRejected, "hidden ref")
+	e := r.session()
+	repo.AllowPush()
+	j := asRunner(r.elsewhere(rigOptions{playbook: laterPlaybook, config: botConfig}))
+	repo.Comment(1, "/agentmux retry", rigOwner)
+	j.event("issue_comment", commentEvent("/agentmux retry"))
+	ran := j.expect(0, "issue", "1", "--headless")
+	got := j.onRunner()
+	if got.Name != e.Name || got.State.Identity != e.State.Identity || got.State.Outcome != orchestrator.OutcomeDone || len(repo.Pulls()) != 1 || j.claimRef() != "" {
+		t.Errorf("%s of %s, %s, %d pull requests, claim %q\n%s", got.Name, got.State.Identity, got.State.Outcome, len(repo.Pulls()), j.claimRef(), ran.out)
+	}
+}
