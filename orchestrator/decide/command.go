@@ -240,6 +240,10 @@ func (r *reducer) cmdChanges(p orchestrator.Payload) string {
 			return pausedFirst
 		}
 	case r.s.Phase == orchestrator.PhaseDone && r.s.Completion.PRNumber > 0:
+	case r.s.Ended():
+		return "the session ended in the middle of its work: have it continue first"
+	case r.s.Completion.PRNumber > 0:
+		return "no gate is open, and a round on its pull request is under way; use say to tell an agent"
 	default:
 		return "no gate and no pull request is open; use say to tell an agent"
 	}
