@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -59,16 +58,7 @@ func (e *NotFoundError) Error() string {
 	case e.Unfit > 0:
 		return fmt.Sprintf("none of the %d sessions that %q means fits this command; %s lists them", e.Unfit, e.What, lists)
 	}
-	if number := strings.TrimPrefix(e.What, "#"); isIssue(number) {
-		lists = "agentmux issue " + number + " starts one, " + lists
-	}
 	return fmt.Sprintf("no session %q; %s lists them", e.What, lists)
-}
-
-// isIssue reports whether a word is the number of an issue, and not the beginning of a name, which has eight digits of a day.
-func isIssue(word string) bool {
-	n, err := strconv.Atoi(word)
-	return err == nil && n > 0 && len(word) < 8
 }
 
 // AmbiguousError says that several sessions fit.

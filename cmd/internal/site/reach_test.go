@@ -170,7 +170,7 @@ func TestSessionsOfTheBotAreFoundFromAnywhere(t *testing.T) {
 		"by a later name":                       {w.other, "acme/renamed#5", nil, "ghe.example_8443/acme/old/m-issue-5"},
 		"a whole name from another clone":       {w.other, "g-issue-1", nil, gears + "g-issue-1"},
 		"the beginning of one is not enough":    {w.other, "g-issue", nil, `?no session "g-issue"; agentmux sessions --all lists them`},
-		"an issue is one of the clone":          {w.other, "1", nil, `?no session "1"; agentmux issue 1 starts one, agentmux sessions --all lists them`},
+		"an issue is one of the clone":          {w.other, "1", nil, `?no session "1"; agentmux sessions --all lists them`},
 		"nothing named in another clone":        {w.other, "", nil, "?no sessions here; agentmux issue N"},
 		"outside, by prefix":                    {w.outside, "g-", nil, gears + "g-issue-1"},
 		"outside, an issue of one":              {w.outside, "#5", nil, "ghe.example_8443/acme/old/m-issue-5"},
@@ -214,7 +214,7 @@ func TestWithoutABotOnlyTheProjectIsSearched(t *testing.T) {
 	}
 	_, err := w.find(w.clone, "2", nil)
 	var none *session.NotFoundError
-	if !errors.As(err, &none) || !strings.HasSuffix(err.Error(), ", agentmux sessions lists them") {
+	if !errors.As(err, &none) || !strings.HasSuffix(err.Error(), "; agentmux sessions lists them") {
 		t.Errorf("%v", err)
 	}
 }
