@@ -222,8 +222,7 @@ func (r *reducer) cmdApprove(p orchestrator.Payload) string {
 	case r.s.Paused:
 		return pausedFirst
 	}
-	a := orchestrator.Approval{By: "user", CommitMessage: strings.TrimSpace(p.Args.Message), ExcludeFiles: p.Args.Exclude}
-	r.approve(a, originOf(p))
+	r.approve(orchestrator.Approval{By: "user", CommitMessage: strings.TrimSpace(p.Args.Message), ExcludeFiles: p.Args.Exclude}, originOf(p))
 	return ""
 }
 
@@ -234,12 +233,9 @@ func (r *reducer) cmdChanges(p orchestrator.Payload) string {
 		return "a run of an agents file takes no changes: use say to tell an agent"
 	case text == "":
 		return "changes needs a text"
-	case r.s.Parked():
-	case r.s.Gate != nil && !r.s.Ended():
-		if r.s.Paused {
-			return pausedFirst
-		}
-	case r.s.Phase == orchestrator.PhaseDone && r.s.Completion.PRNumber > 0:
+	case r.s.Gate != nil && !r.s.Ended() && r.s.Paused:
+		return pausedFirst
+	case r.s.Parked(), r.s.Gate != nil && !r.s.Ended(), r.s.Phase == orchestrator.PhaseDone && r.s.Completion.PRNumber > 0:
 	case r.s.Ended():
 		return "the session ended in the middle of its work: have it continue first"
 	case r.s.Completion.PRNumber > 0:
