@@ -190,7 +190,7 @@ func (t *Tokens) variable(id *Identity) (token, from string) {
 
 // NoToken says why there is no token, and how to set one.
 func (id Identity) NoToken() (detail, hint string) {
-	hint = NoTokenHint
+	hint = noTokenHint
 	if id.Bases.Enterprise() {
 		hint = strings.Replace(hint, " GH_TOKEN", " GH_ENTERPRISE_TOKEN", 1)
 	}
@@ -211,8 +211,8 @@ func (id Identity) Client(log *slog.Logger) (*ghsync.Client, error) {
 	})
 }
 
-// NoTokenHint says how to set a token.
-const NoTokenHint = "set AGENTMUX_GITHUB_TOKEN or GH_TOKEN, or run gh auth login"
+// noTokenHint says how to set a token for GitHub itself.
+const noTokenHint = "set AGENTMUX_GITHUB_TOKEN or GH_TOKEN, or run gh auth login"
 
 // TokenError says that a value cannot be a token.
 type TokenError struct{ From string }

@@ -55,11 +55,29 @@ func openPanes(o Options, sess *session.Session, s *orchestrator.State) (*panes,
 	return &panes{
 		server: server, sess: sess, name: s.SessionName,
 		control: tmux.WindowSpec{
-			Name: roleControl, Command: []string{o.Self, "monitor", "--control", sess.Dir}, Dir: sess.Dir,
+			Name: roleControl, Dir: sess.Dir,
+			Command: slices.Concat([]string{"/usr/bin/env"}, o.variables(places), []string{o.Self, "monitor", "--control", sess.Dir}),
 			Options: map[string]string{tagSession: sess.Name(), tagRole: roleControl},
 		},
 		lost: map[orchestrator.Launch]bool{},
 	}, nil
+}
+
+// places are the variables that say where configuration, state and server are. The monitor gets them as arguments, because
+// tmux starts it again with these alone.
+var places = []string{
+	"HOME", "PATH", "TMPDIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "NO_COLOR",
+	"GITHUB_API_URL", "GITHUB_GRAPHQL_URL", "GITHUB_SERVER_URL",
+}
+
+// variables are those of the names that are set, as NAME=value.
+func (o Options) variables(names []string) (env []string) {
+	for _, name := range names {
+		if value, ok := o.Environ(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
 }
 
 // roleMain is the name of the window of the person. It has no tags: it belongs to no launch.
@@ -72,13 +90,8 @@ func mainWindow(r *Crew, s *orchestrator.State) tmux.WindowSpec {
 	if r.def == nil || r.def.Team == nil || !r.def.Team.MainPane || !s.Interactive || !filepath.IsAbs(shell) {
 		return tmux.WindowSpec{}
 	}
-	w := tmux.WindowSpec{Session: s.SessionName, Name: roleMain, Command: []string{shell}, Dir: r.sess.Project()}
-	for _, name := range []string{"HOME", "PATH", "USER", "LANG", "SHELL"} {
-		if value, ok := r.Environ(name); ok {
-			w.Env = append(w.Env, name+"="+value)
-		}
-	}
-	return w
+	env := r.variables([]string{"HOME", "PATH", "USER", "LANG", "SHELL"})
+	return tmux.WindowSpec{Session: s.SessionName, Name: roleMain, Command: []string{shell}, Dir: r.sess.Project(), Env: env}
 }
 
 // ensure creates the server, the tmux session and its control window unless they exist, and

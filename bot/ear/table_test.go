@@ -74,7 +74,7 @@ func TestGitHub54EachVerbWhereverItIsSaid(t *testing.T) {
 		asked   = "👀👍 retry comment/ by wil"
 		noAsk   = "👎 no question is open"
 		noGate3 = "👀👎 no gate and no pull request is open; use say to tell an agent"
-		noGate4 = "👎 no gate and no pull request is open; use say to tell an agent"
+		noGate4 = "👎 the session ended in the middle of its work: have it continue first"
 	)
 	is := func(verb string) string { return "👎 the session is done, there is nothing to " + verb }
 	want := map[string]map[string]string{

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/agentmux/agentmux/cmd/internal/demo"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/spf13/cobra"
 )
@@ -27,7 +28,6 @@ func newDemoCmd(a *app) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&o.agents, "agents", false, "show an agents file at work instead: one agent fails and gets another try")
 	cmd.Flags().BoolVar(&o.mesh, "mesh", false, "show agents that write to one another instead: one message is refused, one asks the person")
-	cmd.MarkFlagsMutuallyExclusive("agents", "mesh")
 	cmd.Flags().BoolVar(&o.fast, "fast", false, "make no pauses")
 	cmd.Flags().BoolVar(&o.keep, "keep", false, "keep the directory and say how to look around")
 	cmd.Flags().BoolVar(&o.serve, "serve", false, "serve the fake GitHub (internal)")
@@ -38,6 +38,9 @@ func newDemoCmd(a *app) *cobra.Command {
 func runDemo(ctx context.Context, a *app, o demoOptions) error {
 	if o.serve {
 		return demo.Serve(ctx, a.In, a.Raw)
+	}
+	if o.agents && o.mesh {
+		return exit.UsageText("--agents and --mesh exclude each other")
 	}
 	own, err := site.Self()
 	if err != nil {

@@ -220,7 +220,7 @@ func TestDoctorWithoutAnything(t *testing.T) {
 			r.setEnv("GITHUB_GRAPHQL_URL", r.github.GraphQL())
 			r.setEnv("AGENTMUX_GITHUB_TOKEN", "ghp_"+strings.Repeat("0", 36))
 		}, []string{"refused the token", "gh auth login"}},
-		{"short token", "github", doctor.Failed, func() { r.setEnv("AGENTMUX_GITHUB_TOKEN", "abc") }, []string{"AGENTMUX_GITHUB_TOKEN is too short to be one of GitHub\nset", "gh auth login"}},
+		{"short token", "github", doctor.Failed, func() { r.setEnv("AGENTMUX_GITHUB_TOKEN", "abc") }, []string{"AGENTMUX_GITHUB_TOKEN is too short to be one of GitHub\nset", "or GH_ENTERPRISE_TOKEN, or run gh auth login"}},
 		{"no token", "github", doctor.Warning, func() { r.setEnv("AGENTMUX_GITHUB_TOKEN", "") }, []string{"no token", "gh auth login"}},
 		{"no branch", "clone", doctor.OK, func() { r.git(r.clone, "checkout", "--quiet", "--detach") }, []string{"widgets at a detached HEAD"}},
 		{"one role", "copilot", doctor.Failed, func() {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -152,6 +153,40 @@ func TestQInTheSessionsMonitorDetaches(t *testing.T) {
 	at.shows("next       agentmux attach " + e.Name)
 	r.eventually("the monitor has ended", func() bool { return r.control(e).Dead }, nil)
 	r.brief("attach", e.Name).shows("q detach")
+	r.expect(0, "stop", e.Name)
+	r.hostsEnded()
+}
+
+// The monitor in the session's tmux, which has neither the person's keys nor the token, tells what a gate asks about and
+// where changes of the pull request are asked for; another one begins the round.
+func TestTheMonitorsOfASession(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	at := r.brief("issue", "1", "--workflow", "quick", "--no-mirror")
+	if screen := at.shows("The result waits for your approval."); !strings.Contains(screen, "1 file changed, ") {
+		t.Errorf("at the gate the terminal shows\n%s", screen)
+	}
+	at.press("a")
+	at.shows("approve: done") // its answer would be written over the next one
+	at.shows("Outcome: done")
+	e := r.session()
+	r.eventually("its host is gone", func() bool { return !session.Running(e.Dir) }, nil)
+	at.press("c")
+	at.shows("What is to be changed?")
+	at.press("m", "o", "r", "e", "Enter")
+	at.shows("in a terminal of yours type: agentmux changes \"...\" " + e.Name)
+	if strings.Contains(r.read(e.Dir, "commands.jsonl"), `"changes"`) {
+		t.Error("changes are recorded that no resume would apply")
+	}
+	at.press("q")
+	r.write(filepath.Join(r.dir, "playbook.yaml"), hangPlaybook)
+	beside := r.brief("monitor", e.Name)
+	beside.shows("[c] ask for changes")
+	beside.press("c")
+	beside.shows("What is to be changed?")
+	beside.press("m", "o", "r", "e", "Enter")
+	beside.shows("changes: done")
+	r.atWork("planner")
 	r.expect(0, "stop", e.Name)
 	r.hostsEnded()
 }

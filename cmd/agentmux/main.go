@@ -55,11 +55,9 @@ func runProcess(panes string, with ...func(a *app, cancel context.CancelCauseFun
 }
 
 // cancelOnSignal ends the context with the signal as its cause, so that a
-// session is canceled in order; a second signal ends the process at once.
+// session is canceled in order; a later signal ends the process at once.
 func cancelOnSignal(signals <-chan os.Signal, cancel context.CancelCauseFunc) {
-	sig := <-signals
-	cancel(engine.Signal{Name: sig.String()})
-	<-signals
+	exit.Signals(signals, func(sig os.Signal) { cancel(engine.Signal{Name: sig.String()}) })
 	os.Exit(exit.Canceled)
 }
 

@@ -59,7 +59,7 @@ func runMonitor(ctx context.Context, a *app, args []string, o monitorOptions) er
 				return "", err
 			}
 			p.Actor, p.SourceID, p.PID, p.Origin = steer.Actor(), "monitor/"+steer.RandomID(), os.Getpid(), steer.Origin()
-			return steer.Send(ctx, a, entry, p)
+			return steer.Send(ctx, a, entry, p, !o.control)
 		},
 	})
 }

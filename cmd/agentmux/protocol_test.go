@@ -153,6 +153,9 @@ func TestProtocolD3OneHostASession(t *testing.T) {
 	close(stop)
 	probers.Wait()
 	t.Run("E3 a signal ends a headless host, and the session can be resumed", func(t *testing.T) {
+		if err := second.cmd.Process.Signal(syscall.SIGHUP); err != nil { // timeout(1) sends two at once, too
+			t.Fatal(err)
+		}
 		if code := second.exit(syscall.SIGTERM); code != 130 {
 			t.Fatalf("exit %d\n%s", code, second.out.String())
 		}

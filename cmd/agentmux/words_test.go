@@ -326,6 +326,8 @@ func situations() []situation {
 		{"no argument", nil, []string{"issue"}, 2, []string{"agentmux issue takes N|#N|URL, not nothing", "--help"}},
 		{"no session", nil, []string{"status"}, 2, []string{"no sessions here; agentmux issue N or agentmux run"}},
 		{"unknown session", nil, []string{"status", "77"}, 2, []string{"77", "agentmux sessions"}},
+		{"two demonstrations", nil, []string{"demo", "--agents", "--mesh"}, 2, []string{"agentmux: --agents and --mesh exclude each other\n"}},
+		{"no run of an agents file", nil, []string{"agents", "status"}, 2, []string{"no run of an agents file here; agentmux agents start begins one"}},
 		{"role without a session", nil, []string{"attach", "coder"}, 2, []string{`no session "coder"`, "agentmux attach --role coder"}},
 		{"nothing to attach", nil, []string{"attach"}, 2, []string{"agentmux"}},
 		{"nothing to resume", nil, []string{"resume"}, 2, []string{"agentmux"}},

@@ -35,6 +35,7 @@ func TestParseReportsEveryProblemWithItsLine(t *testing.T) {
 		{"self alias", "a: &x [*x]\n", []string{"f.yaml:1: a[0]: alias *x contains itself"}},
 		{"self alias in a map", "a: &x {b: *x}\n", []string{"f.yaml:1: a.b: alias *x contains itself"}},
 		{"syntax", "a: b: c\n", []string{"f.yaml:1: not valid YAML: mapping values are not allowed in this context"}},
+		{"a tab", "a:\n\tb: 1\n", []string{"f.yaml:2: not valid YAML: indented with a tab, it takes spaces"}},
 		{"unclosed", "a: 1\nb: [{c: 2}\n", []string{"f.yaml:2: not valid YAML: did not find expected ',' or ']'"}},
 		{"indentation", "a: 1\nb:\n  - c: 2\n    d: 3\n   e: 4\n", []string{"f.yaml:3: not valid YAML: did not find expected '-' indicator"}},
 		{"unknown anchor", "a: *x\n", []string{"f.yaml: not valid YAML: unknown anchor 'x' referenced"}},

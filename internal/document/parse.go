@@ -84,13 +84,13 @@ func (r *reader) yaml(data []byte) *Node {
 	case errors.Is(err, io.EOF):
 		return &Node{File: r.file, Line: 1, Column: 1}
 	case err != nil:
-		r.syntax(err)
+		r.syntax(data, err)
 		return nil
 	}
 	switch err := dec.Decode(&second); {
 	case errors.Is(err, io.EOF):
 	case err != nil:
-		r.syntax(err)
+		r.syntax(data, err)
 	default:
 		r.problem(r.row(second.Line), "", "a second document starts here; only one is read")
 	}
@@ -153,7 +153,7 @@ var counted = regexp.MustCompile(`^did not find expected (?:key|node content|'-'
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?((?s).*)$`)
 
-func (r *reader) syntax(err error) {
+func (r *reader) syntax(data []byte, err error) {
 	text, line := err.Error(), 0
 	if m := yamlLine.FindStringSubmatch(text); m != nil {
 		line, _ = strconv.Atoi(m[1])
@@ -166,7 +166,21 @@ func (r *reader) syntax(err error) {
 	if line == 0 && !strings.HasPrefix(text, "unknown anchor") {
 		line = 1
 	}
+	if row := r.row(line); tabbed(data, row) {
+		r.problem(row, "", "not valid YAML: indented with a tab, it takes spaces")
+		return
+	}
 	r.problem(r.row(line), "", "not valid YAML: %s", strings.ReplaceAll(text, "\n", " "))
+}
+
+// tabbed reports whether a line of data has a tab where YAML counts spaces. The parser does not name it.
+func tabbed(data []byte, row int) bool {
+	lines := strings.SplitN(string(data), "\n", row+1)
+	if row < 1 || row > len(lines) {
+		return false
+	}
+	text := lines[row-1]
+	return strings.Contains(text[:len(text)-len(strings.TrimLeft(text, " \t"))], "\t")
 }
 
 // node converts y. It returns nil when the rest of the document is not read.

@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/agentmux/agentmux/orchestrator"
@@ -45,6 +46,14 @@ func TestProtocolP16ChangesTwice(t *testing.T) {
 	if m.s.ChangeRequest != "one more" || len(m.s.CompletedSubplans) != 0 || m.s.Schedule != nil || len(m.s.ReviewResults) != 0 || m.s.GroupTotal != 0 {
 		t.Fatalf("change round starts with %q %v %v %v", m.s.ChangeRequest, m.s.CompletedSubplans, m.s.Schedule, m.s.ReviewResults)
 	}
+	refused := func(says string) {
+		t.Helper()
+		m.refused("changes", map[string]any{"text": "too soon"})
+		if reason := m.last(orchestrator.EvCommandRefused).Data.(orchestrator.CommandRefusedRecord).Reason; !strings.Contains(reason, says) {
+			t.Errorf("refused with %q, not with %q", reason, says)
+		}
+	}
+	refused("a round on its pull request is under way")
 	if m.s.Workspaces[m.view("planner")].Base != head {
 		t.Errorf("the planner works at %q, integrated is %q", m.s.Workspaces[m.view("planner")].Base, head)
 	}
@@ -76,6 +85,7 @@ func TestProtocolP16ChangesTwice(t *testing.T) {
 		t.Errorf("%q round %d resumes %d", m.s.ChangeRequest, m.s.ChangeRound, m.s.ResumeCount)
 	}
 	m.command("stop", nil)
+	refused("ended in the middle of its work: have it continue first")
 	m.resume("")
 	m.exit("planner", 1)
 	m.timer("relaunch/planner")

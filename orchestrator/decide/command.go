@@ -234,12 +234,13 @@ func (r *reducer) cmdChanges(p orchestrator.Payload) string {
 		return "a run of an agents file takes no changes: use say to tell an agent"
 	case text == "":
 		return "changes needs a text"
-	case r.s.Parked():
-	case r.s.Gate != nil && !r.s.Ended():
-		if r.s.Paused {
-			return pausedFirst
-		}
-	case r.s.Phase == orchestrator.PhaseDone && r.s.Completion.PRNumber > 0:
+	case r.s.Gate != nil && !r.s.Ended() && r.s.Paused:
+		return pausedFirst
+	case r.s.Parked(), r.s.Gate != nil && !r.s.Ended(), r.s.Phase == orchestrator.PhaseDone && r.s.Completion.PRNumber > 0:
+	case r.s.Ended():
+		return "the session ended in the middle of its work: have it continue first"
+	case r.s.Completion.PRNumber > 0:
+		return "no gate is open, and a round on its pull request is under way; use say to tell an agent"
 	default:
 		return "no gate and no pull request is open; use say to tell an agent"
 	}

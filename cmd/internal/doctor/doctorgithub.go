@@ -60,7 +60,8 @@ func probeGitHub(ctx context.Context, a *site.Finder, c *config.Config, project 
 	var bad *account.TokenError
 	switch {
 	case errors.As(err, &bad):
-		return []Probe{row("github", Failed, bad.Error(), account.NoTokenHint)}
+		_, hint := id.NoToken()
+		return []Probe{row("github", Failed, bad.Error(), hint)}
 	case err != nil:
 		return []Probe{row("github", Failed, err.Error(), "agentmux config check")}
 	}

@@ -30,6 +30,7 @@ func Build(s *orchestrator.State, f Facts, records []orchestrator.Event, now tim
 		Session: plain(s.SessionID), Title: title(s), Workflow: plain(s.Workflow),
 		Branch: plain(s.FeatureBranch), Base: plain(s.BaseBranch), PR: pullRequest(s),
 		Sandbox: f.Sandbox, Elapsed: elapsed(s, st, now), Paused: s.Paused, Parked: s.Parked(), Running: f.Running,
+		More:   s.Phase == orchestrator.PhaseDone && s.Completion.PRNumber > 0,
 		Phases: phaseRows(s, f.Phases, st.Phases, now), Groups: groups(s), Agents: atWork(s, st.Agents, now),
 		Reviews: reviews(s), Research: research(s), Recent: recent(records, now.Location()),
 		Question: question(s), Outcome: outcome(s, st),

@@ -90,7 +90,7 @@ func outcomeLines(v View, width int) []line {
 	}
 	if v.Parked {
 		lines = append(lines, keys("r", "try again"), keys("c", "ask for changes"), keys("s", "stop"))
-	} else if v.PR != "" {
+	} else if v.More {
 		lines = append(lines, keys("c", "ask for changes"))
 	}
 	return lines

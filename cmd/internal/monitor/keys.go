@@ -78,8 +78,8 @@ func (m model) approve() (model, tea.Cmd) {
 }
 
 func (m model) changes() (model, tea.Cmd) {
-	if m.view.Gate == "" && !m.view.Parked && (m.view.Outcome == nil || m.view.PR == "") {
-		return m.say("changes can be asked for at a gate or of an open pull request")
+	if m.view.Gate == "" && !m.view.Parked && !m.view.More {
+		return m.say("changes can be asked for at a gate, or of a session that is done and has a pull request")
 	}
 	m.input = &input{label: "What is to be changed?", commit: func(text string) tea.Cmd {
 		return m.command("changes", orchestrator.CommandArgs{Text: text})

@@ -47,6 +47,8 @@ func describe(p orchestrator.Payload) string {
 func TestKeysBecomeCommands(t *testing.T) {
 	paused := planned()
 	paused.state.Paused = true
+	stopped := ended() // in a round that was asked of its pull request
+	stopped.state.Phase, stopped.state.Outcome = orchestrator.PhaseFailed, orchestrator.OutcomeCanceled
 	for _, c := range []struct {
 		name    string
 		picture picture
@@ -62,6 +64,7 @@ func TestKeysBecomeCommands(t *testing.T) {
 		{"keys inside an input are text", gated(), "c|a|s|q|enter", "changes asq"},
 		{"pasted lines become one", gated(), "c|one\ntwo\x1b[31m|enter", "changes one two[31m"},
 		{"changes of a pull request", ended(), "c|x|enter", "changes x"},
+		{"changes of a round that was stopped", stopped, "c|x|enter", ""},
 		{"option", asking(), "2", "answer q1 2"},
 		{"a key without an option", asking(), "3", ""},
 		{"typed answer", asking(), "t|n|o|enter", "answer q1 no"},

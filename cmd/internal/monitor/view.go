@@ -44,6 +44,7 @@ type View struct {
 	Outcome  *Outcome
 	Paused   bool
 	Parked   bool
+	More     bool // it is done, and changes of its pull request may be asked for
 }
 
 // Phase is one phase of the workflow. Spent is the time of all its visits since

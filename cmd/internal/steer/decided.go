@@ -59,11 +59,11 @@ func foresee(e session.Entry, p orchestrator.Payload) error {
 	return command.Foresee(e.Dir, e.State, p, !command.Wakes(e.State, p.Name))
 }
 
-// wakeParked starts a host for a parked session without one, if the command is one that such a
-// session obeys.
+// wakeParked starts a host for a session without one, parked or with a pull request, if the command
+// is one that such a session obeys.
 func wakeParked(ctx context.Context, a *site.Finder, e session.Entry, name string) error {
 	now, err := session.Find(site.ProjectOf(e), e.Name, nil)
-	if err != nil || now.State == nil || now.Running || !now.State.Parked() || !command.Wakes(now.State, name) {
+	if err != nil || now.State == nil || now.Running || !command.Wakes(now.State, name) {
 		return err
 	}
 	return hosting.Wake(ctx, a, now)
@@ -179,16 +179,20 @@ func (g *given) awaitDecision(ctx context.Context, e session.Entry) error {
 	return nil
 }
 
-// Send gives a command of the monitor to the session, and says what happened to it.
-func Send(ctx context.Context, a *site.Finder, e session.Entry, p orchestrator.Payload) (became string, err error) {
+// Send gives a command of the monitor to the session, and says what happened to it. Without wakes no host is started for it:
+// the window of the session's tmux has neither the person's keys nor the token, with which a host has to begin.
+func Send(ctx context.Context, a *site.Finder, e session.Entry, p orchestrator.Payload, wakes bool) (became string, err error) {
 	now, err := session.Find(site.ProjectOf(e), e.Dir, nil)
 	if err == nil {
 		err = now.Err
 	}
+	if err == nil && !wakes && now.State.Phase == orchestrator.PhaseDone && !now.Running && !site.Served(now) {
+		return "", errors.New("this window starts no host; in a terminal of yours type: agentmux " + p.Name + " \"...\" " + e.Name)
+	}
 	if err == nil {
 		_, err = record(ctx, a, now, p)
 	}
-	if err == nil && !now.Running && !site.Served(now) {
+	if err == nil && wakes && !now.Running && !site.Served(now) {
 		err = wakeParked(ctx, a, now, p.Name)
 	}
 	if err != nil || !session.Running(e.Dir) && !site.Served(e) {

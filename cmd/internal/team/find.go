@@ -2,6 +2,7 @@ package team
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,7 +31,10 @@ func find(ctx context.Context, a *site.Finder, args []string) (run, error) {
 	e, err := a.Find(ctx, args, func(e session.Entry) bool {
 		return len(args) > 0 || e.State != nil && e.State.Kind == orchestrator.KindAgents
 	})
+	none := (*session.NotFoundError)(nil)
 	switch {
+	case errors.As(err, &none) && none.What == "":
+		return run{}, exit.UsageText("no run of an agents file here; agentmux agents start begins one")
 	case err != nil:
 		return run{}, err
 	case e.Err != nil:
