@@ -68,6 +68,9 @@ const maxClaimed = 100
 
 // TakesClaimed reports whether there is room for another message by hand.
 func TakesClaimed(s *orchestrator.State) bool {
+	if countLive(s) >= room {
+		return false
+	}
 	waiting := slices.DeleteFunc(slices.Clone(s.Messages), func(m orchestrator.Message) bool {
 		return m.By != ByHand || m.State != orchestrator.MessageQueued && m.State != orchestrator.MessageDelivered
 	})

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/workflows"
 )
 
 // maxEnded is how many messages that have ended stay in the state, for those who list the last ones.
@@ -14,23 +15,56 @@ func Live(m orchestrator.Message) bool {
 	return m.Open || m.State == orchestrator.MessageQueued || m.State == orchestrator.MessageDelivered
 }
 
-// maxLive is how many messages of one agent may wait to be read. All of them are in the state, which
-// each commit writes.
-const maxLive = 10_000
+// All that is live is in the state, which each commit writes: with room messages and the shares of
+// twenty agents it is smaller than 200 KB.
+const (
+	room     = 250 // so many may wait to be read before writers have to wait
+	shares   = 100 // of all agents; each may have its own unread also when there is no more room
+	minShare = 4
+	// maxLive is how many of one agent the session takes, whatever its tools should have refused.
+	maxLive = 10_000
+	// maxHeadline keeps entries small. The whole headline is in the file.
+	maxHeadline = 80
+)
 
 // Full reports whether so many messages of an agent wait that no more are taken. What the session
-// tells it counts with them, as of a rejection there is one for each message. more are on their way.
-func Full(s *orchestrator.State, address string, more int) bool {
-	n := more
-	if n+len(s.Messages) < maxLive {
-		return false
-	}
+// tells it counts with them, as of a rejection there is one for each message.
+func Full(s *orchestrator.State, address string) bool {
+	return len(s.Messages) >= maxLive && countOf(s, address) >= maxLive
+}
+
+func countOf(s *orchestrator.State, address string) (n int) {
 	for i := range s.Messages {
 		if m := &s.Messages[i]; Live(*m) && (m.From == address || m.From == System && m.To == address) {
 			n++
 		}
 	}
-	return n >= maxLive
+	return n
+}
+
+func countLive(s *orchestrator.State) (n int) {
+	for i := range s.Messages {
+		if Live(s.Messages[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// Unread are messages on their way that the state does not include: of all writers, and of one.
+type Unread struct{ All, Own int }
+
+// Waits reports whether an agent may not send now because too many messages wait to be read. None keeps
+// another from its share, and for answers to an open ask that is twice as large: its reader waits for it.
+func Waits(def *workflows.Definition, s *orchestrator.State, address string, u Unread, answers bool) bool {
+	share := minShare
+	if def.Team != nil {
+		share = max(shares/max(len(def.Team.Agents), 1), minShare)
+	}
+	if answers {
+		share *= 2
+	}
+	return countLive(s)+u.All >= room && countOf(s, address)+u.Own >= share
 }
 
 // Settle takes the messages that have ended out of the state, but for the last ones, and returns them

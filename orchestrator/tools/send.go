@@ -25,16 +25,17 @@ func (c *call) sendMessage(st *orchestrator.State) Answer {
 		return *refusal
 	}
 	answer := Answer{OK: true, Phase: st.Phase, Warnings: c.warnings}
+	answers := post.AnswersAnAsk(st, m.From.String(), m.To.String(), m.InReplyTo)
 	before, err := postbox.CountSince(c.s.Path(session.MessageIndex), st.MessageCursor.Offset)
 	if err == nil {
 		m.ID = fmt.Sprintf("%s-%d", m.From.Agent, st.MessageCursor.Seq+before+1)
 		err = postbox.Box{Dir: c.s.Path(session.MessagesDir)}.Post(m, c.now, func(name postbox.Name) error {
 			return c.s.AppendSeen(session.MessageIndex, c.now, st, func(tail session.Tail) (*session.NewLine, error) {
-				unread, last, err := tail.CountUnread(c.who.Launch)
+				unread, own, last, err := tail.CountUnread(c.who.Launch)
 				if err != nil {
 					return nil, err
 				}
-				if post.Full(st, m.From.String(), unread) {
+				if post.Waits(c.def, st, m.From.String(), post.Unread{All: unread, Own: own}, answers) {
 					answer = refused("too many messages of yours wait to be read; send no more until some are")
 					answer.Phase = st.Phase
 					return nil, nil
