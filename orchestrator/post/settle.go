@@ -21,6 +21,7 @@ const (
 	room     = 250 // so many may wait to be read before writers have to wait
 	shares   = 100 // of all agents; each may have its own unread also when there is no more room
 	minShare = 4
+	maxDead  = 50 // to agents that have ended
 	// maxLive is how many of one agent the session takes, whatever its tools should have refused.
 	maxLive = 10_000
 	// maxHeadline keeps entries small. The whole headline is in the file.
@@ -30,25 +31,55 @@ const (
 // Full reports whether so many messages of an agent wait that no more are taken. What the session
 // tells it counts with them, as of a rejection there is one for each message.
 func Full(s *orchestrator.State, address string) bool {
-	return len(s.Messages) >= maxLive && countOf(s, address) >= maxLive
+	if len(s.Messages) < maxLive {
+		return false
+	}
+	n := 0
+	for i := range s.Messages {
+		if m := &s.Messages[i]; Live(*m) && of(m, address) {
+			n++
+		}
+	}
+	return n >= maxLive
 }
 
-func countOf(s *orchestrator.State, address string) (n int) {
+func of(m *orchestrator.Message, address string) bool {
+	return m.From == address || m.From == System && m.To == address
+}
+
+// load counts messages that wait: for readers that may read them, those of one writer among them, and for
+// readers that have ended.
+type load struct{ all, own, dead int }
+
+func loadOf(def *workflows.Definition, s *orchestrator.State, writer string) (n load) {
+	ended := map[string]bool{}
 	for i := range s.Messages {
-		if m := &s.Messages[i]; Live(*m) && (m.From == address || m.From == System && m.To == address) {
-			n++
+		m := &s.Messages[i]
+		if !Live(*m) {
+			continue
+		}
+		gone, known := ended[m.To]
+		if !known {
+			gone = hasEnded(def, s, m.To)
+			ended[m.To] = gone
+		}
+		switch {
+		case gone:
+			n.dead++
+		case of(m, writer):
+			n.own++
+			n.all++
+		default:
+			n.all++
 		}
 	}
 	return n
 }
 
-func countLive(s *orchestrator.State) (n int) {
-	for i := range s.Messages {
-		if Live(s.Messages[i]) {
-			n++
-		}
-	}
-	return n
+// hasEnded reports whether the reader at an address is an agent that has a marker.
+func hasEnded(def *workflows.Definition, s *orchestrator.State, address string) bool {
+	_, task := At(def, s, address).Split()
+	return s.Team[task].Marker != ""
 }
 
 // Unread are messages on their way that the state does not include: of all writers, and of one.
@@ -56,7 +87,8 @@ type Unread struct{ All, Own int }
 
 // Waits reports whether an agent may not send now because too many messages wait to be read. None keeps
 // another from its share, and for answers to an open ask that is twice as large: its reader waits for it.
-func Waits(def *workflows.Definition, s *orchestrator.State, address string, u Unread, answers bool) bool {
+// What is for agents that have ended takes no room from the others, and has little.
+func Waits(def *workflows.Definition, s *orchestrator.State, from, to string, u Unread, answers bool) bool {
 	share := minShare
 	if def.Team != nil {
 		share = max(shares/max(len(def.Team.Agents), 1), minShare)
@@ -64,7 +96,11 @@ func Waits(def *workflows.Definition, s *orchestrator.State, address string, u U
 	if answers {
 		share *= 2
 	}
-	return countLive(s)+u.All >= room && countOf(s, address)+u.Own >= share
+	n := loadOf(def, s, from)
+	if hasEnded(def, s, to) {
+		return n.dead >= maxDead
+	}
+	return n.all+u.All >= room && n.own+u.Own >= share
 }
 
 // Settle takes the messages that have ended out of the state, but for the last ones, and returns them

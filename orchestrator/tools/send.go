@@ -35,7 +35,7 @@ func (c *call) sendMessage(st *orchestrator.State) Answer {
 				if err != nil {
 					return nil, err
 				}
-				if post.Waits(c.def, st, m.From.String(), post.Unread{All: unread, Own: own}, answers) {
+				if post.Waits(c.def, st, m.From.String(), m.To.String(), post.Unread{All: unread, Own: own}, answers) {
 					answer = refused("too many messages of yours wait to be read; send no more until some are")
 					answer.Phase = st.Phase
 					return nil, nil

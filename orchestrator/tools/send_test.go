@@ -324,11 +324,36 @@ func TestProtocolS8AFloodThatIsNotRead(t *testing.T) {
 		t.Errorf("%d messages were sent and %d taken, the state has %d bytes, %v", taken, r.st.MessageSeq, len(data), err)
 	}
 	t.Logf("%d messages, %d bytes", taken, len(data))
-	for _, m := range r.st.Messages[len(r.st.Messages)-100:] {
-		r.ok(r.call(r.agent("build", strings.TrimPrefix(m.To, "shop/")), "msg_read", map[string]any{"file": filepath.Base(m.File)}), "")
+	for i := range r.st.Messages[:100] { // are read
+		r.st.Messages[i].State = orchestrator.MessageAcked
 	}
+	r.ok(r.call(r.agent("build", "a1"), "report_status", map[string]any{"message": "reading"}), "")
 	r.host()
 	r.ok(send(0, 1), "sent: ")
+}
+
+// What waits for an agent that has ended, which reads nothing more, keeps none from writing to the others; and
+// more of it is refused.
+func TestWhatAnEndedAgentDoesNotReadKeepsNoneFromWriting(t *testing.T) {
+	r := startTeamOf(t, pair+"  - {name: left, branch: left, task: t}\n")
+	page := r.agent("build", "page")
+	r.ok(r.call(page, "msg_send", about("left", "update", "first")), "sent: ")
+	r.messages()
+	for i := range 300 {
+		r.st.Messages = append(r.st.Messages, orchestrator.Message{
+			Seq: i + 2, File: fmt.Sprintf("msgs/old%d.md", i), From: "shop/page", To: "shop/left", Type: message.Update, State: orchestrator.MessageQueued,
+		})
+	}
+	r.ok(r.call(page, "msg_send", about("left", "update", "second")), "sent: ")
+	r.messages() // they are committed with it
+	r.refused(r.call(page, "msg_send", about("api", "update", "x")), "too many messages of yours")
+	left := r.st.Team["left"]
+	left.Marker = "0"
+	r.st.Team["left"] = left
+	r.ok(r.call(r.agent("build", "api"), "msg_send", about("page", "update", "y")), "sent: ")
+	r.messages()
+	r.ok(r.call(page, "msg_send", about("api", "update", "x")), "sent: ")
+	r.refused(r.call(page, "msg_send", about("left", "update", "third")), "too many messages of yours")
 }
 
 // Who waits for an answer gets it although too much else waits to be read.
