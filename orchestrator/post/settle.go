@@ -82,25 +82,29 @@ func hasEnded(def *workflows.Definition, s *orchestrator.State, address string) 
 	return s.Team[task].Marker != ""
 }
 
-// Unread are messages on their way that the state does not include: of all writers, and of one.
-type Unread struct{ All, Own int }
+// Sending is a message that an agent is about to send.
+type Sending struct {
+	From, To    string
+	Answers     bool // an open ask
+	Unread, Own int  // messages on their way that the state does not include, and those of From among them
+}
 
 // Waits reports whether an agent may not send now because too many messages wait to be read. None keeps
 // another from its share, and for answers to an open ask that is twice as large: its reader waits for it.
 // What is for agents that have ended takes no room from the others, and has little.
-func Waits(def *workflows.Definition, s *orchestrator.State, from, to string, u Unread, answers bool) bool {
+func Waits(def *workflows.Definition, s *orchestrator.State, m Sending) bool {
 	share := minShare
 	if def.Team != nil {
 		share = max(shares/max(len(def.Team.Agents), 1), minShare)
 	}
-	if answers {
+	if m.Answers {
 		share *= 2
 	}
-	n := loadOf(def, s, from)
-	if hasEnded(def, s, to) {
+	n := loadOf(def, s, m.From)
+	if hasEnded(def, s, m.To) {
 		return n.dead >= maxDead
 	}
-	return n.all+u.All >= room && n.own+u.Own >= share
+	return n.all+m.Unread >= room && n.own+m.Own >= share
 }
 
 // Settle takes the messages that have ended out of the state, but for the last ones, and returns them

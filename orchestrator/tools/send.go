@@ -25,7 +25,8 @@ func (c *call) sendMessage(st *orchestrator.State) Answer {
 		return *refusal
 	}
 	answer := Answer{OK: true, Phase: st.Phase, Warnings: c.warnings}
-	answers := post.AnswersAnAsk(st, m.From.String(), m.To.String(), m.InReplyTo)
+	sending := post.Sending{From: m.From.String(), To: m.To.String()}
+	sending.Answers = post.AnswersAnAsk(st, sending.From, sending.To, m.InReplyTo)
 	before, err := postbox.CountSince(c.s.Path(session.MessageIndex), st.MessageCursor.Offset)
 	if err == nil {
 		m.ID = fmt.Sprintf("%s-%d", m.From.Agent, st.MessageCursor.Seq+before+1)
@@ -35,7 +36,7 @@ func (c *call) sendMessage(st *orchestrator.State) Answer {
 				if err != nil {
 					return nil, err
 				}
-				if post.Waits(c.def, st, m.From.String(), m.To.String(), post.Unread{All: unread, Own: own}, answers) {
+				if sending.Unread, sending.Own = unread, own; post.Waits(c.def, st, sending) {
 					answer = refused("too many messages of yours wait to be read; send no more until some are")
 					answer.Phase = st.Phase
 					return nil, nil
