@@ -33,6 +33,7 @@ type Options struct {
 	Now      func() time.Time
 	Log      *slog.Logger
 	Redactor *redact.Redactor
+	Helps    *agent.Helps // of programs; nil = they are not asked for it
 }
 
 // Sources are the texts of the session that prompts are made from.

@@ -1,6 +1,7 @@
 package crew
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net"
@@ -8,9 +9,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/redact"
 )
+
+// Preflight says what Lacks says, else which flags its installed program lacks.
+func (r *sandbox) Preflight(ctx context.Context, p agent.Provider, interactive bool) []string {
+	found := r.Lacks(p, interactive)
+	if len(found) == 0 {
+		effort := slices.ContainsFunc(slices.Collect(maps.Values(r.cfg.Roles)), func(role config.Role) bool { return role.Effort != "" })
+		found = r.Helps.Outdated(ctx, p, r.access(interactive).Path, effort)
+	}
+	return found
+}
 
 // Lacks says what keeps the program of a provider from starting: it is not there, cannot log in, or may
 // not act as the configuration says.

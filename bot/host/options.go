@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -59,6 +60,7 @@ type Options struct {
 // Host carries out the effects of sessions.
 type Host struct {
 	Options
+	helps *agent.Helps
 }
 
 // New checks the options and touches nothing.
@@ -88,14 +90,14 @@ func New(o Options) (*Host, error) {
 	if o.Watcher == nil {
 		o.Watcher = watch.New(watch.Options{Log: o.Log})
 	}
-	return &Host{Options: o}, nil
+	return &Host{Options: o, helps: &agent.Helps{}}, nil
 }
 
 // WithLog is h with another log.
 func (h *Host) WithLog(log *slog.Logger) *Host {
 	o := h.Options
 	o.Log = log
-	return &Host{Options: o}
+	return &Host{Options: o, helps: h.helps}
 }
 
 // Projects returns the opener of this host's projects.
@@ -131,7 +133,7 @@ func (h *Host) projectOf(ctx context.Context, s *session.Session, c *config.Conf
 func (h *Host) crewOptions() crew.Options {
 	return crew.Options{
 		Self: h.Self, StateHome: h.StateHome, RuntimeDir: h.RuntimeDir, Home: h.Home, Tmux: h.Tmux,
-		Environ: h.Environ, Now: h.Now, Log: h.Log, Redactor: h.Redactor,
+		Environ: h.Environ, Now: h.Now, Log: h.Log, Redactor: h.Redactor, Helps: h.helps,
 	}
 }
 

@@ -94,7 +94,7 @@ func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session,
 	if spec.ProductManager && !hasProductManager(def) {
 		return nil, fmt.Errorf("%s: %w", name, ErrProductManager)
 	}
-	if err := h.Preflight(spec.Config, def, spec.Interactive); err != nil {
+	if err := h.Preflight(ctx, spec.Config, def, spec.Interactive); err != nil {
 		return nil, err
 	}
 	if err := h.admit(spec, def); err != nil {
@@ -232,8 +232,8 @@ type PreflightError struct{ Problems []string }
 func (e *PreflightError) Error() string { return strings.Join(e.Problems, "\n") }
 
 // Preflight checks, before anything is made, that every program the workflow needs is
-// there, can log in, and may act as the configuration says.
-func (h *Host) Preflight(c *config.Config, def *workflows.Definition, interactive bool) error {
+// there, knows what it is started with, can log in, and may act as the configuration says.
+func (h *Host) Preflight(ctx context.Context, c *config.Config, def *workflows.Definition, interactive bool) error {
 	providers, err := Providers(c)
 	if err != nil {
 		return err
@@ -251,7 +251,7 @@ func (h *Host) Preflight(c *config.Config, def *workflows.Definition, interactiv
 			found = append(found, fmt.Sprintf("provider %s is not configured", name))
 			continue
 		}
-		found = append(found, box.Lacks(p, interactive)...)
+		found = append(found, box.Preflight(ctx, p, interactive)...)
 	}
 	found = append(found, box.Problems()...)
 	if len(found) > 0 {

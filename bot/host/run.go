@@ -109,7 +109,7 @@ func (h *Host) hosted(ctx context.Context, spec RunSpec, wait time.Duration) (*o
 		spec.restored, spec.Resume = note, spec.Resume || !s.Ended()
 	}
 	if spec.Resume {
-		if err := h.Preflight(spec.Config, r.def, s.Interactive); err != nil {
+		if err := h.Preflight(ctx, spec.Config, r.def, s.Interactive); err != nil {
 			return s, err
 		}
 		if err := errors.Join(r.work.CheckBase(ctx, s), r.work.SetTarget(ctx, s, spec.Base)); err != nil {

@@ -115,7 +115,7 @@ func TestSecurity7KeysThatMustNotReachAgents(t *testing.T) {
 			value, ok := c.env[variable]
 			return value, ok
 		}
-		err := r.host.Preflight(r.config, def, false)
+		err := r.host.Preflight(t.Context(), r.config, def, false)
 		if refused := (*host.PreflightError)(nil); (c.says == "") != (err == nil) || c.says != "" && (!errors.As(err, &refused) || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
 		}
@@ -140,7 +140,7 @@ func TestASandboxThatIsNotThereIsRefused(t *testing.T) {
 		}
 		def, _, _ := workflows.Load("quick", nil)
 		var refused *host.PreflightError
-		if err := r.host.Preflight(c, def, false); !errors.As(err, &refused) || !strings.Contains(err.Error(), "sandbox.") {
+		if err := r.host.Preflight(t.Context(), c, def, false); !errors.As(err, &refused) || !strings.Contains(err.Error(), "sandbox.") {
 			t.Errorf("%s: error %v", text, err)
 		}
 	}
@@ -158,7 +158,7 @@ func TestPreflightLooksAtEveryRoleThatMayStart(t *testing.T) {
 	} {
 		r := newRig(t, "providers: {missing: {command: /no/such/program}}\nroles: {"+c.role+": {provider: missing}}\n")
 		def, _, _ := workflows.Load(c.workflow, nil)
-		if err := r.host.Preflight(r.config, def, false); (err != nil) != c.starts || c.starts && !strings.Contains(err.Error(), "missing: its program") {
+		if err := r.host.Preflight(t.Context(), r.config, def, false); (err != nil) != c.starts || c.starts && !strings.Contains(err.Error(), "missing: its program") {
 			t.Errorf("%s, %s: %v", c.workflow, c.role, err)
 		}
 	}
@@ -171,19 +171,47 @@ func TestAProgramThatActsFreelyNeedsAWord(t *testing.T) {
 	r.host.Environ = func(name string) (string, bool) {
 		return map[string]string{"GEMINI_API_KEY": strings.Repeat("x", 16), "PATH": "/bin"}[name], true
 	}
-	if err := r.host.Preflight(r.config, def, false); err != nil {
+	if err := r.host.Preflight(t.Context(), r.config, def, false); err != nil {
 		t.Errorf("with the word: %v", err)
 	}
 	r.config.Sandbox.UnsafeFlags = nil
 	var refused *host.PreflightError
-	if err := r.host.Preflight(r.config, def, false); !errors.As(err, &refused) || !strings.Contains(err.Error(), "unsafe_flags: true") {
+	if err := r.host.Preflight(t.Context(), r.config, def, false); !errors.As(err, &refused) || !strings.Contains(err.Error(), "unsafe_flags: true") {
 		t.Errorf("without: %v", err)
 	}
-	if err := r.host.Preflight(r.config, def, true); err != nil {
+	if err := r.host.Preflight(t.Context(), r.config, def, true); err != nil {
 		t.Errorf("with a person at hand: %v", err)
 	}
 	r.config.Agents.Transport = "headless"
-	if err := r.host.Preflight(r.config, def, true); !errors.As(err, &refused) || !strings.Contains(err.Error(), "unsafe_flags: true") {
+	if err := r.host.Preflight(t.Context(), r.config, def, true); !errors.As(err, &refused) || !strings.Contains(err.Error(), "unsafe_flags: true") {
 		t.Errorf("with a person at hand and no terminal: %v", err)
+	}
+}
+
+// A program that lacks a flag which agents are started with is refused before the run, with the version
+// seen and those that are needed; flags of levels of effort count where effort is set. One with another
+// help, as a wrapper may have it, is taken as it is. Another file in its place is asked again.
+func TestAProgramWithoutAFlagThatItsLaunchNeedsIsRefused(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "qwen")
+	r := newRig(t, "providers: {qwen: {command: "+file+"}}\nroles: {coder: {provider: qwen}}\n")
+	const flags = "--prompt-interactive --output-format --yolo --model --resume"
+	program := func(help string) {
+		must(t, os.WriteFile(file, []byte("#!/bin/sh\ncase $1 in\n--version) echo 0.9.1 ;;\n*) echo '"+help+"' ;;\nesac\n"), 0o700))
+	}
+	def, _, _ := workflows.Load("quick", nil)
+	r.host.Environ = func(name string) (string, bool) {
+		return map[string]string{"OPENAI_API_KEY": strings.Repeat("k", 16), "PATH": "/usr/bin:/bin"}[name], true
+	}
+	for _, c := range []struct{ help, says string }{
+		{flags + " --exclude-tools", ""},
+		{flags, "(0.9.1) does not know --exclude-tools, which agents are started with; install version 0.15.10"},
+		{"a wrapper: see its manual, it has help of its own", ""},
+	} {
+		program(c.help)
+		err := r.host.Preflight(t.Context(), r.config, def, false)
+		if refused := (*host.PreflightError)(nil); (c.says == "") != (err == nil) || c.says != "" && (!errors.As(err, &refused) || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("help %q: %v, want %q", c.help, err, c.says)
+		}
 	}
 }

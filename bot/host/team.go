@@ -34,7 +34,7 @@ func CheckTeam(ctx context.Context, h *Host, spec PrepareSpec, team *agents.Team
 	if len(asking) > 0 && !spec.Interactive && !MayActFreely(h, spec.Config) {
 		problems = append(problems, "auto_accept of "+strings.Join(asking, ", ")+" needs your yes on this machine: add \"sandbox: {unsafe_flags: true}\" to your own configuration")
 	}
-	err = h.Preflight(spec.Config, workflows.OfTeam(team), spec.Interactive)
+	err = h.Preflight(ctx, spec.Config, workflows.OfTeam(team), spec.Interactive)
 	var preflight *PreflightError
 	if errors.As(err, &preflight) {
 		return append(problems, preflight.Problems...), tips, nil

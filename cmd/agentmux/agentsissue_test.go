@@ -118,6 +118,25 @@ agents:
 	r.agentsWithinBudget(2, map[string]int{"words": 1, "greeting": second, "broken": third})
 }
 
+// An agent that works for an issue says, too, what it sees none of.
+func TestTheContentThatAgentsOfAFileLackIsTold(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{
+		playbook: teamPlaybook, config: "sandbox: {unsafe_flags: true}\ngithub: {write_interval: 0s}\ncheckpoint: {remote: false}\n",
+		files: map[string]string{
+			"a.txt": "one\n", ".gitattributes": "*.bin filter=lfs -text\n",
+			"absent.bin": fmt.Sprintf("version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 7\n", 0),
+		},
+	})
+	r.write(filepath.Join(r.clone, ".dmux-agents.yml"),
+		"session: shop\non_complete: [push, pr]\nagents:\n  - name: words\n    branch: feature/words\n    issue: 1\n")
+	r.expect(exit.Done, "agents", "start", "--yes", "--headless")
+	const want = "0 submodules, 1 LFS file: agents see none of their content"
+	if body := r.github.Repo(rigRepo).Pulls()[0].Body; !strings.Contains(body, want) {
+		t.Errorf("the pull request says\n%s", body)
+	}
+}
+
 // agentsWithinBudget fails if an agent costs more than its share of the requests to GitHub, which are those of one account, or
 // if the run costs more besides. issues are the agents that work for one.
 func (r *rig) agentsWithinBudget(starts int, issues map[string]int) {

@@ -201,3 +201,23 @@ func TestAgentsStartOfBadFiles(t *testing.T) {
 		s.nothingMade(before)
 	}
 }
+
+// A CLI without a flag that its launches need is found before anything is made, with its version and the ones
+// that are needed: at the start of an agents file and of an issue.
+func TestACLIThatIsTooOldIsRefusedBeforeTheRun(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: teamPlaybook, config: "roles: {coder: {provider: claude}}\n"})
+	r.withPlayedClaude()
+	program := filepath.Join(r.dir, "claude")
+	r.write(program, strings.NewReplacer("2.1.330", "1.0.2", " --strict-mcp-config", "").Replace(r.read(program)))
+	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), "session: shop\nagents: [{name: a, branch: b, task: t, provider: claude}]\n")
+	for _, args := range [][]string{{"agents", "start", "--yes", "--headless"}, append([]string{"issue", "1"}, quickRun...)} {
+		res := r.expect(exit.BadUsage, args...)
+		if want := "(1.0.2 (Claude Code)) does not know --strict-mcp-config, which agents are started with; install version 2.1.329 or 2.1.330"; !strings.Contains(res.err, want) {
+			t.Errorf("%q says\n%s", args, res.err)
+		}
+	}
+	if n := len(r.sessions()); n != 0 {
+		t.Errorf("%d sessions", n)
+	}
+}

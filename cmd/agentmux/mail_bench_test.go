@@ -32,7 +32,7 @@ import (
 //
 //	line  two agents at work. line is from the answer to msg_send until the tools of the reader have
 //	      the message.
-//	flow  twenty agents that write AGENTMUX_BENCH_FLOW (400) messages as fast as they can. taken is
+//	flow  twenty agents that write AGENTMUX_BENCH_FLOW (240) messages as fast as they can. taken is
 //	      the time for each until the session has all of them, while none is read; read the time until
 //	      all are delivered and read, with at most five of a writer unread.
 //	many  AGENTMUX_BENCH_MESSAGES (10,000) of 4 KiB that were sent and read, against 10: the largest
@@ -41,7 +41,7 @@ import (
 //	      times as long.
 func BenchmarkMessages(b *testing.B) {
 	b.Run("line", benchmarkLine)
-	b.Run("flow", func(b *testing.B) { benchmarkFlow(b, fromEnv(b, "AGENTMUX_BENCH_FLOW", 400)) })
+	b.Run("flow", func(b *testing.B) { benchmarkFlow(b, fromEnv(b, "AGENTMUX_BENCH_FLOW", 240)) })
 	b.Run("many", func(b *testing.B) { benchmarkMany(b, fromEnv(b, "AGENTMUX_BENCH_MESSAGES", 10_000)) })
 }
 

@@ -76,7 +76,7 @@ func TestProtocolT8AFileByHandIsRefusedQuietly(t *testing.T) {
 func TestTheRoomForFilesByHand(t *testing.T) {
 	m := newTeam(t, pair, nil)
 	refusing(m)
-	for n := 0; post.TakesClaimed(m.s); n++ {
+	for n := 0; post.TakesClaimed(m.def, m.s); n++ {
 		if n > 100 {
 			t.Fatal("no end")
 		}

@@ -335,6 +335,18 @@ func TestSecurity40AnAgentHasOnlySoManyMessagesUnread(t *testing.T) {
 	}
 }
 
+// A script of the person that sends without end is told so, and the state stays small.
+func TestSecurity40ThePersonHasOnlySoManyMessagesUnread(t *testing.T) {
+	m := newTeam(t, pair, nil)
+	refusing(m)
+	for n := range 101 {
+		refused := m.says(post.CommandSend, fmt.Sprintf("msgs/p%d.md", n), letter("core/core", "shop/api", message.Message{Type: message.Update, Headline: fmt.Sprint(n)}))
+		if want := "too many messages of yours wait to be read"; (refused == want) != (n == 100) {
+			t.Fatalf("message %d: refused %q", n, refused)
+		}
+	}
+}
+
 // A line that was made with the bare name of the run's mesh goes to the agent it means, along the table, and
 // people are told of it.
 func TestTheBareNameOfAMeshIsTheMeshOfTheRun(t *testing.T) {

@@ -25,7 +25,7 @@ func newHand(s *session.Session) hand {
 
 // take gives each file by hand that has stopped changing a line of the index, which is of no launch.
 func (h *hand) take(o *Options, st *orchestrator.State) {
-	if h.soon = false; o.Definition.Team == nil || st.Paused || st.Ended() || !post.TakesClaimed(st) {
+	if h.soon = false; o.Definition.Team == nil || st.Paused || st.Ended() || !post.TakesClaimed(o.Definition, st) {
 		return
 	}
 	for _, m := range st.Messages {

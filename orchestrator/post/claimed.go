@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/message"
 )
 
@@ -67,7 +68,10 @@ func (o *Office) takeClaimed(p orchestrator.Payload, l *message.Letter) {
 const maxClaimed = 100
 
 // TakesClaimed reports whether there is room for another message by hand.
-func TakesClaimed(s *orchestrator.State) bool {
+func TakesClaimed(def *workflows.Definition, s *orchestrator.State) bool {
+	if loadOf(def, s, "").all >= room {
+		return false
+	}
 	waiting := slices.DeleteFunc(slices.Clone(s.Messages), func(m orchestrator.Message) bool {
 		return m.By != ByHand || m.State != orchestrator.MessageQueued && m.State != orchestrator.MessageDelivered
 	})

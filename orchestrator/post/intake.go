@@ -74,7 +74,7 @@ func (o *Office) Take(by orchestrator.Launch, p orchestrator.Payload, l *message
 		return "it is of no agent of this run"
 	case slices.ContainsFunc(o.State.Messages, func(m orchestrator.Message) bool { return m.File == p.File }):
 		return Twice
-	case Full(o.State, Address(o.Def, key), 0):
+	case Full(o.State, Address(o.Def, key)):
 		return "too many messages of " + Address(o.Def, key) + " wait to be read"
 	case l == nil || l.SHA256 == "":
 		return "the message cannot be read"

@@ -59,6 +59,9 @@ func (o *Office) nextNumber() int {
 
 func (o *Office) queue(m orchestrator.Message) {
 	m.State, o.State.MessageSeq = orchestrator.MessageQueued, m.Seq
+	if m.From != System && m.To != orchestrator.CoordinatorPerson { // those words decide; these are a question's
+		m.Headline = orchestrator.Truncate(m.Headline, maxHeadline)
+	}
 	o.State.Messages = append(o.State.Messages, m)
 	o.Do.Event(orchestrator.MsgQueuedRecord(record(m)))
 	if !m.Deadline.IsZero() {

@@ -45,6 +45,8 @@ func FromPerson(o *Office, p orchestrator.Payload, l *message.Letter) (refused s
 		return "a question is answered with agentmux answer"
 	case slices.ContainsFunc(o.State.Messages, func(m orchestrator.Message) bool { return m.File == p.File }):
 		return Twice
+	case loadOf(o.Def, o.State, orchestrator.CoordinatorPerson).own >= maxClaimed:
+		return "too many messages of yours wait to be read"
 	}
 	o.queue(orchestrator.Message{
 		Seq: o.nextNumber(), File: p.File, SHA256: p.SHA256, From: w.From.String(), To: to, Type: w.Type, Headline: w.Headline, ID: w.ID,

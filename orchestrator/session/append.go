@@ -48,15 +48,16 @@ func (t Tail) Unread() ([]Written, error) {
 	return t.since(cursors(t.State)[t.file].Offset)
 }
 
-// CountUnread returns how many lines the host has not consumed yet, and the last of them by a launch.
-func (t Tail) CountUnread(by orchestrator.Launch) (n, last int, err error) {
+// CountUnread returns how many lines the host has not consumed yet, how many of them are by a launch, and
+// the last of these.
+func (t Tail) CountUnread(by orchestrator.Launch) (n, own, last int, err error) {
 	data, err := t.tail.Since(cursors(t.State)[t.file].Offset)
 	for line := range bytes.Lines(data) {
 		if n += min(len(bytes.TrimSpace(line)), 1); bytes.Contains(line, []byte(by)) {
-			last = n
+			own, last = own+1, n
 		}
 	}
-	return n, last, err
+	return n, own, last, err
 }
 
 func cursors(s *orchestrator.State) map[string]orchestrator.Cursor {

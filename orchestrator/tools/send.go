@@ -25,16 +25,18 @@ func (c *call) sendMessage(st *orchestrator.State) Answer {
 		return *refusal
 	}
 	answer := Answer{OK: true, Phase: st.Phase, Warnings: c.warnings}
+	sending := post.Sending{From: m.From.String(), To: m.To.String()}
+	sending.Answers = post.AnswersAnAsk(st, sending.From, sending.To, m.InReplyTo)
 	before, err := postbox.CountSince(c.s.Path(session.MessageIndex), st.MessageCursor.Offset)
 	if err == nil {
 		m.ID = fmt.Sprintf("%s-%d", m.From.Agent, st.MessageCursor.Seq+before+1)
 		err = postbox.Box{Dir: c.s.Path(session.MessagesDir)}.Post(m, c.now, func(name postbox.Name) error {
 			return c.s.AppendSeen(session.MessageIndex, c.now, st, func(tail session.Tail) (*session.NewLine, error) {
-				unread, last, err := tail.CountUnread(c.who.Launch)
+				unread, own, last, err := tail.CountUnread(c.who.Launch)
 				if err != nil {
 					return nil, err
 				}
-				if post.Full(st, m.From.String(), unread) {
+				if sending.Unread, sending.Own = unread, own; post.Waits(c.def, st, sending) {
 					answer = refused("too many messages of yours wait to be read; send no more until some are")
 					answer.Phase = st.Phase
 					return nil, nil

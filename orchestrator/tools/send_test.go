@@ -27,11 +27,15 @@ func startTeam(t *testing.T) *rig {
 	return startTeamOf(t, pair)
 }
 
-func startTeamOf(t *testing.T, file string) *rig {
+func startTeamOf(t *testing.T, file string, set ...func(*orchestrator.Settings)) *rig {
 	t.Helper()
+	settings := orchestrator.DefaultSettings()
+	for _, f := range set {
+		f(&settings)
+	}
 	s, err := session.Create(session.CreateSpec{
 		Project: t.TempDir(), Now: noon, Name: "shop", Agents: []byte(file),
-		State: orchestrator.State{Kind: orchestrator.KindAgents, Settings: orchestrator.DefaultSettings(), BaseSHA: "abc"},
+		State: orchestrator.State{Kind: orchestrator.KindAgents, Settings: settings, BaseSHA: "abc"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -266,7 +270,7 @@ func TestSecurity40NoMoreIsSentWhileTooMuchWaits(t *testing.T) {
 	r := startTeam(t)
 	api, page := r.agent("build", "api"), r.agent("build", "page")
 	r.ok(r.call(page, "msg_send", about("api", "update", "first")), "sent: ")
-	for i := range 9_998 {
+	for i := range 248 {
 		r.st.Messages = append(r.st.Messages, orchestrator.Message{
 			Seq: i + 1, File: fmt.Sprintf("msgs/old%d.md", i), From: "shop/page", To: "shop/api", Type: message.Update, State: orchestrator.MessageQueued,
 		})
@@ -275,6 +279,102 @@ func TestSecurity40NoMoreIsSentWhileTooMuchWaits(t *testing.T) {
 	r.ok(r.call(page, "msg_send", about("api", "update", "the last")), "sent: ")
 	r.refused(r.call(page, "msg_send", about("api", "update", "one more")), "too many messages of yours wait to be read")
 	r.ok(r.call(api, "msg_send", about("page", "update", "of another")), "sent: ")
+}
+
+// Twenty agents write as much as they can with the longest headlines, and none reads: the state, which each
+// commit writes, stays small, no agent keeps another from writing, and what is read makes room.
+func TestProtocolS8AFloodThatIsNotRead(t *testing.T) {
+	const agents = 20
+	file := "session: shop\nagents:\n"
+	for n := range agents {
+		file += fmt.Sprintf("  - {name: a%d, branch: b%d, task: t}\n", n, n)
+	}
+	r := startTeamOf(t, file, func(s *orchestrator.Settings) { s.Parallel = agents })
+	send := func(from, to int) tools.Answer {
+		news := about(fmt.Sprint("a", to), "update", strings.Repeat("news ", 40))
+		return r.call(r.agent("build", fmt.Sprint("a", from)), "msg_send", news)
+	}
+	sent := map[int]int{0: 230}
+	r.ok(send(0, 1), "sent: ")
+	r.messages()
+	for n := range sent[0] - 1 {
+		m := r.st.Messages[0]
+		m.Seq, m.File = n+2, strings.Replace(m.File, "-1.md", fmt.Sprintf("-9%03d.md", n+2), 1)
+		r.st.Messages, r.st.MessageSeq = append(r.st.Messages, m), m.Seq
+	}
+	r.ok(send(0, 1), "sent: ")
+	r.messages() // they are committed with it
+	sent[0]++
+	for from := range agents {
+		a := send(from, (from+1)%agents)
+		for ; a.OK; a = send(from, (from+1)%agents) {
+			sent[from]++
+		}
+		r.refused(a, "send no more until some are")
+		r.messages()
+	}
+	taken := 0
+	for from, n := range sent {
+		if taken += n; n < 5 {
+			t.Errorf("a%d sent only %d", from, n)
+		}
+	}
+	data, err := r.st.Encode()
+	if err != nil || len(data) > 200_000 || taken < 300 || r.st.MessageSeq != taken {
+		t.Errorf("%d messages were sent and %d taken, the state has %d bytes, %v", taken, r.st.MessageSeq, len(data), err)
+	}
+	t.Logf("%d messages, %d bytes", taken, len(data))
+	for i := range r.st.Messages[:100] { // are read
+		r.st.Messages[i].State = orchestrator.MessageAcked
+	}
+	r.ok(r.call(r.agent("build", "a1"), "report_status", map[string]any{"message": "reading"}), "")
+	r.host()
+	r.ok(send(0, 1), "sent: ")
+}
+
+// What waits for an agent that has ended, which reads nothing more, keeps none from writing to the others; and
+// more of it is refused.
+func TestWhatAnEndedAgentDoesNotReadKeepsNoneFromWriting(t *testing.T) {
+	r := startTeamOf(t, pair+"  - {name: left, branch: left, task: t}\n")
+	page := r.agent("build", "page")
+	r.ok(r.call(page, "msg_send", about("left", "update", "first")), "sent: ")
+	r.messages()
+	for i := range 300 {
+		r.st.Messages = append(r.st.Messages, orchestrator.Message{
+			Seq: i + 2, File: fmt.Sprintf("msgs/old%d.md", i), From: "shop/page", To: "shop/left", Type: message.Update, State: orchestrator.MessageQueued,
+		})
+	}
+	r.ok(r.call(page, "msg_send", about("left", "update", "second")), "sent: ")
+	r.messages() // they are committed with it
+	r.refused(r.call(page, "msg_send", about("api", "update", "x")), "too many messages of yours")
+	left := r.st.Team["left"]
+	left.Marker = "0"
+	r.st.Team["left"] = left
+	r.ok(r.call(r.agent("build", "api"), "msg_send", about("page", "update", "y")), "sent: ")
+	r.messages()
+	r.ok(r.call(page, "msg_send", about("api", "update", "x")), "sent: ")
+	r.refused(r.call(page, "msg_send", about("left", "update", "third")), "too many messages of yours")
+}
+
+// Who waits for an answer gets it although too much else waits to be read.
+func TestAnAnswerIsSentWhileTooMuchWaits(t *testing.T) {
+	r := startTeam(t)
+	api, page := r.agent("build", "api"), r.agent("build", "page")
+	r.ok(r.call(page, "msg_send", about("api", "ask", "Which port?")), "sent: ")
+	r.messages()
+	for i := range 260 {
+		m := orchestrator.Message{Seq: i + 2, File: fmt.Sprintf("msgs/old%d.md", i), From: "shop/page", To: "shop/api", Type: message.Update, State: orchestrator.MessageQueued}
+		if i < 70 {
+			m.From, m.To = "shop/api", "shop/page"
+		}
+		r.st.Messages = append(r.st.Messages, m)
+	}
+	r.ok(r.call(page, "msg_send", about("api", "update", "x")), "sent: ")
+	r.messages() // they are committed with it
+	answer := about("page", "ask-response", "It is 8080")
+	answer["in_reply_to"] = r.st.Messages[0].ID
+	r.refused(r.call(api, "msg_send", about("page", "update", "It is 8080")), "too many messages of yours")
+	r.ok(r.call(api, "msg_send", answer), "sent: ")
 }
 
 // The reader of a file by hand is told that its sender is claimed, and of a file that was changed after

@@ -27,6 +27,8 @@ type checker struct {
 	names    map[string]int  // first agent of a name
 	branches map[string]int  // first agent of a branch
 	issues   map[int]int     // first agent of an issue
+
+	foldedNames, foldedBranches map[string]int // see differsInCase
 }
 
 func (c *checker) take(problems document.Problems) {

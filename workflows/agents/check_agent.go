@@ -14,6 +14,7 @@ var reserved = []string{"core", "system"}
 // agents checks each agent, then what they say of one another.
 func (c *checker) agents(t *Team) {
 	c.names, c.branches, c.issues = map[string]int{}, map[string]int{}, map[int]int{}
+	c.foldedNames, c.foldedBranches = map[string]int{}, map[string]int{}
 	t.Agents = make([]Agent, len(c.raw.Agents))
 	for i := range c.raw.Agents {
 		if at := document.Index("agents", i); !c.seen[at] {
@@ -77,7 +78,7 @@ func (c *checker) agentName(at string, node *document.Node, name string, i int) 
 		c.problem(at, "%q is the name of agents[%d] too", document.Excerpt(name), first)
 		return
 	}
-	if j, ok := differsInCase(c.names, name); ok {
+	if j, ok := differsInCase(c.foldedNames, name, i); ok {
 		c.problem(at, "%q differs from the name of agents[%d] only in case, which not every file system tells apart", document.Excerpt(name), j)
 	}
 	c.names[name] = i // also a name that is refused: those who depend on it made no mistake of their own
@@ -125,21 +126,29 @@ func (c *checker) agentBranch(at string, node *document.Node, a *Agent, i int) {
 		c.problem(at, "%q is the branch of agents[%d] too", document.Excerpt(a.Branch), first)
 		return
 	}
-	if j, ok := differsInCase(c.branches, a.Branch); ok {
+	if j, ok := differsInCase(c.foldedBranches, a.Branch, i); ok {
 		c.problem(at, "%q differs from the branch of agents[%d] only in case, which not every file system tells apart", document.Excerpt(a.Branch), j)
 	}
 	c.branches[a.Branch] = i
 }
 
 // differsInCase finds the first agent whose name is another one, but not where case does not count: markers and
-// workspaces are called by names, and refs are files.
-func differsInCase(taken map[string]int, name string) (first int, found bool) {
-	for other, i := range taken {
-		if strings.EqualFold(other, name) && (!found || i < first) {
-			first, found = i, true
-		}
+// workspaces are called by names, and refs are files. It keeps the name for those that come later.
+func differsInCase(taken map[string]int, name string, i int) (first int, found bool) {
+	key := strings.Map(foldRune, name)
+	if first, found = taken[key]; !found {
+		taken[key] = i
 	}
 	return first, found
+}
+
+// foldRune returns the same rune for all that differ in case only, as strings.EqualFold tells.
+func foldRune(r rune) rune {
+	least := r
+	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+		least = min(least, f)
+	}
+	return least
 }
 
 // nested finds branches that git cannot have beside each other: a ref is a file, so a/b needs

@@ -156,7 +156,7 @@ func (p *planning) machine(ctx context.Context) {
 	if err != nil {
 		return // account has said why
 	}
-	if err := h.Preflight(p.config, def, false); err != nil {
+	if err := h.Preflight(ctx, p.config, def, false); err != nil {
 		var missing *host.PreflightError
 		if errors.As(err, &missing) {
 			p.problems = append(p.problems, missing.Problems...)

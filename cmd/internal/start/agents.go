@@ -362,6 +362,10 @@ func (p *planned) takeIssues(ctx context.Context, a *site.Finder, s *site.Site, 
 		detail, hint := s.Identity.NoToken()
 		return exit.Usage(fmt.Errorf("%s; %s; agentmux doctor shows what was looked for", detail, hint))
 	}
+	unseen, err := of.project.Unseen(ctx, p.spec.Base.SHA)
+	if err != nil {
+		return err
+	}
 	judge := judgeOf(a, s, "")
 	var problems []error
 	var repoID int64
@@ -382,6 +386,7 @@ func (p *planned) takeIssues(ctx context.Context, a *site.Finder, s *site.Site, 
 		for _, warning := range judged.Warnings {
 			a.Say("%s", warning)
 		}
+		judged.Snapshot.Base = unseen
 		p.spec.Issues[m.Name], repoID = &judged.Snapshot, judged.Snapshot.RepoID
 	}
 	if err := errors.Join(problems...); err != nil {
