@@ -211,7 +211,7 @@ type Integrated struct {
 type Gate struct {
 	Name     string     `json:"name"`
 	OpenedAt Time       `json:"opened_at"`
-	Digest   string     `json:"digest,omitempty"` // of what it shows, see GateDigest
+	Digest   string     `json:"digest,omitempty"`  // of what it shows, see GateDigest
 	Brought  int64      `json:"brought,omitempty"` // another machine opened it; commands said here end at this offset or later
 	Reason   GateReason `json:"reason,omitempty"`
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/tmux"
 )
 
@@ -28,7 +29,7 @@ func (r *Crew) TakePanes(ctx context.Context, s *orchestrator.State) error {
 		return err
 	}
 	if _, err := r.panes.list(ctx); err != nil {
-		return r.panes.serverGone(ctx, err, expectedLaunches(s))
+		return r.panes.serverGone(ctx, err, duty.Launches(s))
 	}
 	found, err := r.panes.ensure(ctx)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide/dialog"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/tmux"
 )
@@ -43,7 +44,7 @@ const (
 // started or stopped is not reported.
 func (r *Crew) Observe(ctx context.Context, s *orchestrator.State) (engine.Look, error) {
 	services{r}.noteSubmitted(s)
-	expected := expectedLaunches(s)
+	expected := duty.Launches(s)
 	if len(expected) == 0 {
 		return engine.Look{}, nil
 	}
@@ -103,22 +104,6 @@ func (r *observer) within(d time.Duration) {
 	if r.next == 0 || d < r.next {
 		r.next = max(d, shortPause)
 	}
-}
-
-// expectedLaunches returns the launches that should have a pane, by agent key.
-func expectedLaunches(s *orchestrator.State) map[orchestrator.AgentKey]orchestrator.Launch {
-	expected := map[orchestrator.AgentKey]orchestrator.Launch{}
-	for key, a := range s.Agents {
-		if a.Launch != "" {
-			expected[key] = a.Launch
-		}
-	}
-	for _, e := range s.Pending {
-		if e.Type == orchestrator.EffStartAgent {
-			delete(expected, orchestrator.KeyOf(e.Args.Role, e.Args.Task))
-		}
-	}
-	return expected
 }
 
 // sameServer fails if the server was replaced: panes are missing, and it started at another
