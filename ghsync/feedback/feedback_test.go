@@ -135,7 +135,7 @@ type endless struct{ pages int }
 
 func (n *endless) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := http.DefaultTransport.RoundTrip(req)
-	text := ""
+	var text string
 	switch {
 	case err != nil || resp.StatusCode != http.StatusOK:
 		return resp, err
