@@ -37,7 +37,7 @@ var table = []row{
 	{15, "cmd/agentmux", "*"}, // wires everything but the packages of tests
 	{13, "cmd/internal/daemon", "internal/footprint bot bot/account bot/admission bot/claim bot/config bot/host bot/intake bot/metrics bot/report bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/sight ghsync/transport" +
 		" internal/agent/cooldown internal/document internal/durable internal/redact orchestrator/session workflows"}, // wires the bot with what the commands find; says what is missing as doctor does
-	{14, "cmd/internal/job", "bot/account bot/claim bot/config bot/ear bot/host bot/orphan bot/project bot/report bot/request bot/tenure cmd/internal/console cmd/internal/daemon cmd/internal/doctor cmd/internal/exit cmd/internal/outcome cmd/internal/show cmd/internal/site" +
+	{14, "cmd/internal/job", "ghsync/origin bot/account bot/claim bot/config bot/ear bot/host bot/orphan bot/project bot/report bot/request bot/tenure cmd/internal/console cmd/internal/daemon cmd/internal/doctor cmd/internal/exit cmd/internal/outcome cmd/internal/show cmd/internal/site" +
 		" ghsync ghsync/dispatch ghsync/markdown internal/durable internal/sanitize orchestrator orchestrator/engine orchestrator/session orchestrator/story orchestrator/watch workflows"}, // a job is the bot of one issue: it adds what the runner gives and hears; doctor is told the same; its sweep starts a job for what a job takes
 	{9, "bot/metrics", "bot/intake bot/report"},                  // values become metrics: it knows no bot
 	{8, "bot/report", "bot/account bot/intake ghsync/transport"}, // values alone, between the bot and those who ask
@@ -84,7 +84,7 @@ var table = []row{
 	{7, "ghsync/sight", "ghsync ghsync/transport"}, // apart from ghsync: nothing of a session needs it
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator workflows/agents cmd/internal/monitor/paint"},
 	{6, "bot/claim/claimtest", "bot/claim"}, // a server's claims in memory, for the tests of all who decide by claims
-	{10, "bot/recall", "bot/checkpoint bot/claim bot/config bot/ear bot/follow bot/gate bot/host bot/journal bot/orphan bot/project ghsync ghsync/feedback ghsync/transport internal/sanitize orchestrator orchestrator/command orchestrator/session"}, // above the orphans, which a claim tells of: what no host has is told by its comment
+	{10, "bot/recall", "ghsync/origin bot/checkpoint bot/claim bot/config bot/ear bot/follow bot/gate bot/host bot/journal bot/orphan bot/project ghsync ghsync/feedback ghsync/transport internal/sanitize orchestrator orchestrator/command orchestrator/session"}, // above the orphans, which a claim tells of: what no host has is told by its comment
 	{10, "bot/tenure", "bot/checkpoint bot/claim bot/host ghsync ghsync/transport internal/crash orchestrator orchestrator/duty orchestrator/session"},                                                                                                 // above the host, which is run by it, and the claims, which know no session
 	{9, "bot/again", "bot/gate bot/journal ghsync internal/crash orchestrator orchestrator/command orchestrator/session"},                                                                                                                              // between the gate, which knows no session, and the bot, which runs it
 	{9, "bot/orphan", "bot/claim bot/gate bot/journal bot/ticket ghsync ghsync/transport orchestrator orchestrator/session"},                                                                                                                           // between claims, which know no request, and the gate, which knows no claim of another host
@@ -128,6 +128,7 @@ var table = []row{
 	{6, "orchestrator/tools", "orchestrator/duty orchestrator/post orchestrator/postbox orchestrator/session orchestrator/toolset orchestrator workflows workflows/artifact workflows/message"},
 	{6, "orchestrator/command", "orchestrator/decide orchestrator/duty orchestrator/session orchestrator/story orchestrator"}, // of the terminal and of comments alike
 	{7, "ghsync/pulltext", "ghsync ghsync/markdown orchestrator/story"},                                                       // pure: what a pull request says, apart from how it is opened
+	{7, "ghsync/origin", "ghsync internal/sanitize"},                                                                          // apart from what a session needs: it is asked of pull requests of others, too
 	{7, "ghsync/feedback", "ghsync internal/sanitize"},                                                                        // reads of one caller, apart from what every session needs of GitHub
 	{6, "ghsync", "ghsync/joblog ghsync/transport ghsync/transport/thing ghsync/markdown internal/redact internal/sanitize internal/crash"},
 	{6, "orchestrator/session/register", "orchestrator/session orchestrator internal/agent/process internal/durable"}, // of all projects of a machine, while a session knows itself alone; a process that was killed reserves nothing

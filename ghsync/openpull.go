@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -46,30 +45,6 @@ func (c *Client) OpenPullOf(ctx context.Context, repo Repo, issue int) (*Session
 		opts.Page = resp.NextPage
 	}
 	return nil, nil
-}
-
-// namedIssue is where the host of a session names its issue in a pull request.
-var namedIssue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(?:Closes|Refs) #([1-9][0-9]{0,8})\s*$`) })
-
-// IssueOfPull returns the issue that a pull request of a session is for, and that session; 0 if it is not of a session.
-// Which are ours is told as by OpenPullOf; it may be closed. The host writes the last line about an
-// issue, unless the repository's template has one below it; the request itself is above it.
-func (c Intake) IssueOfPull(ctx context.Context, repo Repo, number int) (issue int, session string, err error) {
-	me, err := c.Client.Viewer(ctx)
-	if _, later := transport.Later(err); later {
-		return 0, "", err
-	}
-	p, resp, err := api(c.Client).PullRequests.Get(ctx, repo.Owner, repo.Name, number)
-	if err := served(resp, err); err != nil {
-		return 0, "", fmt.Errorf("read pull request: %w", err)
-	}
-	of, marked := ParseMarker(p.GetBody())
-	found := namedIssue().FindAllStringSubmatch(p.GetBody(), -1)
-	if !marked || !ownPull(p, me, repo) || len(found) == 0 {
-		return 0, "", nil
-	}
-	issue, err = strconv.Atoi(found[len(found)-1][1])
-	return issue, of.Session, err
 }
 
 // ownPull reports whether a pull request is of this account or of a branch of the repository itself.

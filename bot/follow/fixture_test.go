@@ -1,8 +1,10 @@
 package follow_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -39,6 +41,7 @@ type desk struct {
 	fails   error       // of Deliver
 	given   chan string // source ids of what was delivered; may be nil
 	gone    bool        // the owner has no pull request
+	log     bytes.Buffer
 }
 
 func newDesk(t *testing.T, change ...func(*fakehub.Options)) *desk {
@@ -95,7 +98,7 @@ func (d *desk) restart() {
 	d.must(secrets.Add("host-token", d.hub.Token("robot")))
 	d.follow = follow.New(follow.Options{
 		Client: d.client, Repo: octoWidgets, Bot: config.Bot{MinPermission: "write"}, Owner: d, Secrets: secrets, Now: func() time.Time { return d.now },
-		Local: func() time.Time { return d.now.Add(d.ahead) },
+		Local: func() time.Time { return d.now.Add(d.ahead) }, Log: slog.New(slog.NewTextHandler(&d.log, nil)),
 	})
 }
 

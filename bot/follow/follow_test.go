@@ -213,6 +213,21 @@ func TestGitHub84AStopEndsFollowUps(t *testing.T) {
 	}
 }
 
+// Where a head has more checks than are read, the log says so, once for the head.
+func TestThatNotAllChecksAreFollowedIsLogged(t *testing.T) {
+	d := newDesk(t)
+	for i := range 3001 {
+		d.repo.AddStatus(d.sha, fmt.Sprint("context ", i), "success", "mia")
+	}
+	for range 2 {
+		d.heard()
+		d.pass(time.Minute)
+	}
+	if n := strings.Count(d.log.String(), "the head has more checks than are read"); n != 1 || !strings.Contains(d.log.String(), "read=3000") {
+		t.Errorf("told %d times:\n%s", n, d.log.String())
+	}
+}
+
 // A log on a host that is not one of the server's is not read; the check's output is used.
 func TestGitHub83ALogOnAForeignHost(t *testing.T) {
 	d := newDesk(t)

@@ -118,6 +118,9 @@ func (i *inspection) readHead(ctx context.Context) error {
 	now := i.f.o.Now()
 	if h.SHA != i.w.head.SHA {
 		i.w.since = now
+		if h.Cut {
+			i.f.o.Log.Warn("the head has more checks than are read; what the others say is not followed", "pull", i.p.Number, "read", len(h.Checks))
+		}
 	}
 	i.w.head, i.w.readAt = h, now
 	return nil

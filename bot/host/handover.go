@@ -3,10 +3,9 @@ package host
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 )
@@ -23,30 +22,32 @@ const (
 	handOverPause = 2 * time.Second // until the next try to bring the checkpoint to the server
 )
 
-// handOver ends the agents and saves the session with what they have not handed in. What fails is for
+// vacate ends the agents of a session that is handed over, and reports whether it is.
+func (r *runner) vacate(ctx context.Context, s *orchestrator.State) bool {
+	if !IsHandOver(ctx) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handOverTime)
+	defer cancel()
+	if err := errors.Join(r.crew.EndLaunches(ctx, s), r.crew.RemoveServer(ctx)); err != nil {
+		r.Log.Warn("not all agents are known to have ended", "session", r.sess.Name(), "err", err)
+	}
+	return true
+}
+
+// handOver saves the session, whose agents have ended, with what they have not handed in. What fails is for
 // the log: the next host has an older checkpoint then.
 func (r *runner) handOver(ctx context.Context, s *orchestrator.State) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handOverTime)
 	defer cancel()
-	err := errors.Join(r.crew.EndLaunches(ctx, s), r.crew.RemoveServer(ctx))
-	e := orchestrator.Effect{Type: orchestrator.EffCheckpoint}
-	for _, name := range slices.Sorted(maps.Keys(s.Workspaces)) {
-		if w := s.Workspaces[name]; !duty.IsView(name) && w.Path != "" && w.Used == s.Visit {
-			e.Args.Paths = append(e.Args.Paths, name)
-		}
-	}
+	e := orchestrator.Effect{Type: orchestrator.EffCheckpoint, Args: orchestrator.Args{Paths: duty.Unsubmitted(s)}}
 	for {
-		res, saveErr := r.work.Checkpoint(ctx, e, s)
-		if saveErr == nil && res.Skipped != "" {
-			select {
-			case <-ctx.Done():
-			case <-time.After(handOverPause):
-				continue
-			}
-		}
-		if err = errors.Join(err, saveErr); err != nil {
+		res, err := r.work.Checkpoint(ctx, e, s)
+		if err != nil {
 			r.Log.Warn("not everything was handed over", "session", r.sess.Name(), "err", err)
 		}
-		return
+		if err != nil || res.Skipped == "" || !transport.Wait(ctx, handOverPause) {
+			return
+		}
 	}
 }

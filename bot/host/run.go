@@ -248,14 +248,14 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 				spec.OnCommit(s)
 			}
 		},
-		Edited: r.project.Edited.Take, Lost: lost,
+		Edited: r.project.Edited.Take, Lost: lost, Vacate: func(s *orchestrator.State) bool { return r.vacate(ctx, s) },
 	})
 	stopSpares()
 	if last == nil {
 		last = r.state.Load()
 	}
 	crash.Point("end engine", "")
-	if IsHandOver(ctx) && !last.Ended() {
+	if IsHandOver(ctx) && (err != nil || !last.Ended()) { // one that ended may owe what only its checkpoint holds
 		r.handOver(ctx, last)
 	}
 	if _, gone := os.Lstat(r.sess.Dir); errors.Is(gone, fs.ErrNotExist) {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/origin"
 	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
@@ -17,9 +18,8 @@ type Pull struct {
 	Session string // by its name on the server
 }
 
-// Pulls finds out which session a pull request is of that this machine does not know. What it says of itself is
-// believed if it is of the program's account or of a branch of the repository, see [ghsync.Intake.IssueOfPull], and is
-// read once: a pull request stays of its session. It is safe for concurrent use.
+// Pulls finds out which session a pull request is of that this machine does not know. What is believed
+// of it says [origin.OfPull]. It is read once: a pull request stays of its session. It is safe for concurrent use.
 type Pulls struct {
 	GitHub *ghsync.Client
 
@@ -51,7 +51,7 @@ func (p *Pulls) Of(ctx context.Context, repo ghsync.Repo, number int) (Pull, err
 	}
 	var of Pull
 	var err error
-	of.Issue, of.Session, err = ghsync.Intake{Client: p.GitHub}.IssueOfPull(ctx, repo, number)
+	of.Issue, of.Session, err = origin.OfPull(ctx, p.GitHub, repo, number)
 	if err != nil && !transport.IsNotFound(err) {
 		return Pull{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -91,6 +92,74 @@ func TestActionKeepsClonesInItsState(t *testing.T) {
 		if !strings.HasPrefix(ref, "refs/agentmux/preserved/") && !strings.HasPrefix(ref, "refs/agentmux/base/") {
 			t.Errorf("left in the store: %s", ref)
 		}
+	}
+}
+
+// Two jobs work at once with one input state, as those of two runners of a machine: each comes to its pull request, and the last
+// step of the one that ends first leaves the work of the other alone.
+func TestActionJobsShareTheirStateAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, rigOptions{})
+	repo := r.github.Repo(rigRepo)
+	r.setEnv(job.InputPrefix+"STATE", filepath.Join(r.dir, "clones"))
+	var runs []*background
+	var envs [][]string
+	works := func(n int) string { return filepath.Join(r.dir, "at"+strconv.Itoa(n)) }
+	for n := range 2 {
+		issue := 1
+		if n > 0 {
+			issue = repo.AddIssue(fakehub.IssueSpec{Title: "Another", Body: "More.\n", Author: rigOwner})
+		}
+		number := strconv.Itoa(issue)
+		r.anotherRunner(int64(80 + n))
+		r.write(filepath.Join(r.dir, "playbook.yaml"), waitingAt(works(n)))
+		repo.Label(issue, "agentmux:quick", rigOwner)
+		file := filepath.Join(r.dir, "event-"+number+".json")
+		r.write(file, strings.Replace(labelEvent("agentmux:quick"), `"number":1`, `"number":`+number, 1))
+		r.setEnv("GITHUB_EVENT_NAME", "issues")
+		r.setEnv("GITHUB_EVENT_PATH", file)
+		runs, envs = append(runs, r.background("issue", number, "--headless")), append(envs, slices.Clone(r.env))
+		r.eventually("its coder works", func() bool { _, err := os.Stat(works(n)); return err == nil }, runs[n].out.String)
+	}
+	for n, run := range runs {
+		r.write(works(n)+".never", "")
+		run.over()
+		if code := run.cmd.ProcessState.ExitCode(); code != 0 || len(repo.Pulls()) != n+1 {
+			t.Errorf("exit %d, %d pull requests\n%s", code, len(repo.Pulls()), run.out.String())
+		}
+		r.env = envs[n]
+		if code, log := r.step("left"); code != 0 {
+			t.Errorf("left: exit %d\n%s", code, log)
+		}
+	}
+}
+
+// A second job in the directory for temporary files of one that works is told so, begins nothing, and removes nothing of the first.
+func TestActionJobsDoNotShareTheirDirectory(t *testing.T) {
+	t.Parallel()
+	at := filepath.Join(t.TempDir(), "at")
+	r := newRunner(t, rigOptions{playbook: waitingAt(at)})
+	repo := r.github.Repo(rigRepo)
+	repo.Label(1, "agentmux:quick", rigOwner)
+	r.event("issues", labelEvent("agentmux:quick"))
+	r.setEnv("XDG_STATE_HOME", filepath.Join(r.temp, "agentmux", "state"))
+	run := r.background("issue", "1", "--headless")
+	r.eventually("the coder works", func() bool { _, err := os.Stat(at); return err == nil }, run.out.String)
+	issue := strconv.Itoa(repo.AddIssue(fakehub.IssueSpec{Title: "Another", Body: "More.\n", Author: rigOwner}))
+	r.event("issues", strings.Replace(labelEvent("agentmux:quick"), `"number":1`, `"number":`+issue, 1))
+	r.setEnv("GITHUB_RUN_ID", "78")
+	ran := r.expect(0, "issue", issue, "--headless")
+	said := runlog.Annotations(ran.out, "notice")["agentmux"]
+	if got := r.result(); got.ExitCode != 4 || !strings.Contains(said, "give each runner a work directory of its own; a request that has its label is started once more") {
+		t.Errorf("result %+v, said %q", got, said)
+	}
+	if code, log := r.step("left"); code != 1 || !strings.Contains(runlog.Annotations(log, "error")["left over"], "a job still works") {
+		t.Errorf("left: exit %d\n%s", code, log)
+	}
+	r.write(at+".never", "")
+	run.over()
+	if got := r.result(); got.Outcome != "done" || len(repo.Pulls()) != 1 {
+		t.Errorf("result %+v, %d pull requests\n%s", got, len(repo.Pulls()), run.out.String())
 	}
 }
 

@@ -38,7 +38,7 @@ func TestDoctorProbesTheJob(t *testing.T) {
 	says(t, rows["runner"], doctor.Warning, "is kept", "--ephemeral")
 	says(t, rows["sandbox"], doctor.Warning, "agents run as you")
 	says(t, rows["permissions"], doctor.OK)
-	for _, name := range []string{"git", "tmux", "state", "runtime", "repository", "label", "public", "actions"} {
+	for _, name := range []string{"git", "tmux", "user", "state", "runtime", "repository", "label", "public", "actions"} {
 		if len(rows[name]) != 1 || rows[name][0].State == doctor.Failed {
 			t.Errorf("%s: %+v", name, rows[name])
 		}

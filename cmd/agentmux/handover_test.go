@@ -15,6 +15,8 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/outcome"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // agedEnv has a command hand its session over when SIGUSR1 tells it that 22 hours are over.
@@ -106,4 +108,143 @@ func (r *runner) asked() (requests, looks int) {
 		}
 	}
 	return requests, looks
+}
+
+// submissionsOf counts what coders have handed in, and their launches.
+func (r *runner) submissionsOf() (handedIn, launches int) {
+	r.t.Helper()
+	for _, e := range r.recordsOf(r.onRunner()) {
+		switch d := e.Data.(type) {
+		case orchestrator.SubmissionRecord:
+			if d.Role == "coder" {
+				handedIn++
+			}
+		case orchestrator.AgentStartedRecord:
+			if d.Role == "coder" {
+				launches++
+			}
+		}
+	}
+	return handedIn, launches
+}
+
+// oneOfJobs fails unless the jobs have come to one result: one branch, one pull request, one status comment, no claim.
+func (r *runner) oneOfJobs() {
+	r.t.Helper()
+	repo, branches, status := r.github.Repo(rigRepo), 0, 0
+	for ref := range repo.Refs() {
+		if strings.HasPrefix(ref, "refs/heads/") {
+			branches++
+		}
+	}
+	for _, c := range repo.Comments(1) {
+		if strings.Contains(c.Body, "### agentmux: ") {
+			status++
+		}
+	}
+	if branches != 2 || len(repo.Pulls()) != 1 || status != 1 || r.claimRef() != "" {
+		r.t.Errorf("%d branches, %d pull requests, %d status comments, claim %q", branches, len(repo.Pulls()), status, r.claimRef())
+	}
+	r.done(r.onRunner())
+}
+
+// What an agent hands in at the very moment of a hand-over is taken before the session is saved: the next job continues behind it.
+func TestGitHub90WhatIsHandedInDuringAHandOverIsTaken(t *testing.T) {
+	t.Parallel()
+	at := filepath.Join(t.TempDir(), "at")
+	r := newRunner(t, rigOptions{playbook: waitingAt(at)})
+	repo := r.github.Repo(rigRepo)
+	repo.Label(1, "agentmux:quick", rigOwner)
+	r.event("issues", labelEventNow("agentmux:quick"))
+	r.setEnv(agedEnv, "1")
+	run := r.background("issue", "1", "--headless")
+	r.eventually("the coder works", func() bool { _, err := os.Stat(at); return err == nil }, nil)
+	if err := run.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	r.write(at+".never", "")
+	lines := filepath.Join(r.onRunner().Dir, session.ToolEvents)
+	r.eventually("the coder hands in", func() bool {
+		text, _ := os.ReadFile(lines)
+		return strings.Contains(string(text), `"submit_done"`)
+	}, nil)
+	for _, sig := range []syscall.Signal{syscall.SIGUSR1, syscall.SIGCONT} {
+		if err := run.cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run.over()
+	if got := r.result(); got.Outcome != job.OutcomeHandover {
+		t.Fatalf("result %+v\n%s", got, run.out.String())
+	}
+	if handedIn, launches := r.submissionsOf(); handedIn != 1 || launches != 1 {
+		t.Errorf("handed in %d times by %d launches\n%s", handedIn, launches, run.out.String())
+	}
+	r.setEnv(agedEnv, "")
+	repo.SetRun(fakehub.Run{ID: 77, Attempt: 1, Status: "completed", Conclusion: "success"})
+	r.anotherRunner(79)
+	if got := r.continued(); got.Outcome != "done" {
+		t.Errorf("result %+v", got)
+	}
+	if handedIn, launches := r.submissionsOf(); handedIn != 1 || launches != 1 {
+		t.Errorf("handed in %d times by %d launches in all", handedIn, launches)
+	}
+	r.oneOfJobs()
+}
+
+// A runner that cancels a job while it hands its session over signals twice and then kills it. The checkpoint is whole or the one
+// before, so the next job continues, to one result.
+func TestGitHub90AHandOverThatIsCutShortLosesNothing(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]fakehub.Fault{"the push arrives": {}, "the push is lost": {Drop: fakehub.BeforeApplying}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at := filepath.Join(t.TempDir(), "at")
+			r := newRunner(t, rigOptions{playbook: waitingAt(at)})
+			repo := r.github.Repo(rigRepo)
+			repo.Label(1, "agentmux:quick", rigOwner)
+			r.event("issues", labelEventNow("agentmux:quick"))
+			r.setEnv(agedEnv, "1")
+			run := r.background("issue", "1", "--headless")
+			r.eventually("the coder works and is saved", func() bool {
+				_, err := os.Stat(at)
+				return err == nil && len(r.savedOnes()) > 0 && !slices.ContainsFunc(r.onRunner().State.Pending, func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffCheckpoint })
+			}, nil)
+			saved := repo.Refs()[r.savedOnes()[0]]
+			hold := make(chan struct{})
+			fault.Route, fault.Hold = "GIT push", hold
+			before := r.github.Faulted()
+			r.github.Inject(fault)
+			for _, sig := range []syscall.Signal{syscall.SIGUSR1, syscall.SIGINT} {
+				if err := run.cmd.Process.Signal(sig); err != nil {
+					t.Fatal(err)
+				}
+				r.eventually("the checkpoint is pushed", func() bool { return r.github.Faulted() > before }, run.out.String)
+			}
+			if code := run.exit(syscall.SIGTERM); code != 130 {
+				t.Errorf("exit %d\n%s", code, run.out.String())
+			}
+			close(hold)
+			if code, log := r.step("left"); code != 0 {
+				t.Errorf("left: exit %d\n%s", code, log)
+			}
+			r.github.Heal()
+			if now := repo.Refs()[r.savedOnes()[0]]; fault.Drop == fakehub.BeforeApplying && now != saved {
+				t.Errorf("the checkpoint is %s, was %s", now, saved)
+			}
+			r.setEnv(agedEnv, "")
+			repo.SetRun(fakehub.Run{ID: 77, Attempt: 1, Status: "completed", Conclusion: "cancelled"})
+			r.write(at+".never", "")
+			r.anotherRunner(79)
+			env := r.env
+			if lost := r.sweeps(); !slices.Equal(lost, []int{1}) {
+				t.Errorf("dispatched %d", lost)
+			}
+			r.env = env
+			if got := r.continued(); got.Outcome != "done" {
+				t.Errorf("result %+v", got)
+			}
+			r.oneOfJobs()
+		})
+	}
 }

@@ -214,15 +214,28 @@ func TestJobHearsTheCommentThatStartedIt(t *testing.T) {
 	}
 }
 
-// A comment on the pull request of a session is for its issue, also where that session never was.
+// A comment on the pull request of a session is for its issue, also where that session never was, and if a person has
+// written another text there.
 func TestGitHub76ACommentOnThePullRequestIsOfItsIssue(t *testing.T) {
 	t.Parallel()
+	for name, text := range map[string]string{"as it was made": "", "with a text of a person": "This adds a line.\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			commentOnPull(t, text)
+		})
+	}
+}
+
+func commentOnPull(t *testing.T, text string) {
 	r := newRunner(t, rigOptions{})
 	repo := r.github.Repo(rigRepo)
 	repo.Label(1, "agentmux:quick", rigOwner)
 	r.event("issues", labelEvent("agentmux:quick"))
 	r.expect(0, "issue", "1", "--headless")
 	pull := repo.Pulls()[0].Number
+	if text != "" {
+		repo.EditIssue(pull, rigOwner, nil, &text)
+	}
 	r.temp = filepath.Join(r.dir, "other")
 	for name, value := range map[string]string{"RUNNER_TEMP": r.temp, "XDG_STATE_HOME": filepath.Join(r.temp, "state"), "GITHUB_RUN_ID": "78", job.InputPrefix + "WORKFLOW": "quick"} {
 		r.setEnv(name, value)

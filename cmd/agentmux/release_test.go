@@ -163,6 +163,20 @@ func TestActionSaysWhyNoReleaseIsInstalled(t *testing.T) {
 	}
 }
 
+// A runner on which agentmux cannot run says so, whether a release would be installed or the commit built.
+func TestActionSaysThatTheSystemIsNotOne(t *testing.T) {
+	t.Parallel()
+	r := newRelease(t)
+	uname := filepath.Join(r.dir, "foreign", "uname")
+	r.write(uname, "#!/bin/sh\necho MINGW64_NT-10.0-20348\n")
+	if err := os.Chmod(uname, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r.setEnv("PATH", filepath.Dir(uname)+":"+os.Getenv("PATH"))
+	r.refused("the system of this runner", "")
+	r.refused("the system of this runner", "local")
+}
+
 // A build that fails, here because no module proxy is reached, is one annotation with what to do, below what Go says.
 func TestActionSaysWhyItIsNotBuilt(t *testing.T) {
 	t.Parallel()

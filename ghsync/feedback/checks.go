@@ -78,8 +78,8 @@ type gqlChecks struct {
 	Nodes []gqlCheck `json:"nodes"`
 }
 
-// maxPages bounds how many checks of a head are read, a hundred at a time.
-const maxPages = 10
+// maxPages bounds how many checks of a head are read, a hundred at a time: 3,000.
+const maxPages = 30
 
 // Head returns the head of a pull request with its checks. Our own status is left out.
 func (r Reader) Head(ctx context.Context, pr int) (Head, error) {
@@ -115,6 +115,7 @@ func (r Reader) Head(ctx context.Context, pr int) (Head, error) {
 			break
 		}
 	}
+	_, h.Cut = variables["after"]
 	return h, nil
 }
 
@@ -175,7 +176,7 @@ func (r Reader) headByREST(ctx context.Context, pr int) (Head, error) {
 		return Head{}, fmt.Errorf("read pull request %d: %w", pr, err)
 	}
 	h := Head{SHA: pull.Head.SHA, Open: pull.State == "open", OpenedAt: pull.Created.UTC()}
-	err := eachPage(func(page int) (here, all int, err error) {
+	cutRuns, err := eachPage(func(page int) (here, all int, err error) {
 		var runs struct {
 			All  int `json:"total_count"`
 			Runs []struct {
@@ -198,7 +199,7 @@ func (r Reader) headByREST(ctx context.Context, pr int) (Head, error) {
 	if err != nil {
 		return Head{}, fmt.Errorf("list check runs: %w", err)
 	}
-	err = eachPage(func(page int) (here, all int, err error) {
+	cutStatuses, err := eachPage(func(page int) (here, all int, err error) {
 		var combined struct {
 			All      int `json:"total_count"`
 			Statuses []struct {
@@ -222,16 +223,17 @@ func (r Reader) headByREST(ctx context.Context, pr int) (Head, error) {
 	if err != nil {
 		return Head{}, fmt.Errorf("list statuses: %w", err)
 	}
+	h.Cut = cutRuns || cutStatuses
 	return h, nil
 }
 
-// eachPage reads the pages of a list of which the server tells how many entries it has.
-func eachPage(read func(page int) (here, all int, err error)) error {
+// eachPage reads the pages of a list of which the server tells how many entries it has, and reports whether it has more.
+func eachPage(read func(page int) (here, all int, err error)) (cut bool, err error) {
 	for page, had := 1, 0; page <= maxPages; page++ {
 		here, all, err := read(page)
 		if had += here; err != nil || here == 0 || had >= all {
-			return err
+			return false, err
 		}
 	}
-	return nil
+	return true, nil
 }

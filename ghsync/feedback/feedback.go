@@ -198,6 +198,7 @@ type Head struct {
 	Checks   []Check
 	// Known says that the server told which checks are required. If not, none is marked.
 	Known bool
+	Cut   bool // the head has more checks than are read
 }
 
 // Counts returns the checks that count: the required ones, or all where no check is marked or it is

@@ -130,6 +130,44 @@ func TestEveryCheckOfTheHeadCounts(t *testing.T) {
 	}
 }
 
+// endless is a network in which a head has more checks than anybody reads, one a page. It counts the pages.
+type endless struct{ pages int }
+
+func (n *endless) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	var text string
+	switch {
+	case err != nil || resp.StatusCode != http.StatusOK:
+		return resp, err
+	case strings.HasSuffix(req.URL.Path, "/check-runs"):
+		text = `{"total_count": 100000, "check_runs": [{"id": 7, "name": "one", "status": "completed", "conclusion": "success"}]}`
+	case strings.HasSuffix(req.URL.Path, "graphql"):
+		text = `{"data": {"repository": {"pullRequest": {"headRefOid": "a", "state": "OPEN", "commits": {"nodes": [{"commit": {"oid": "a", "statusCheckRollup": {"contexts":
+			{"pageInfo": {"hasNextPage": true, "endCursor": "x"}, "nodes": [{"__typename": "CheckRun", "databaseId": 7, "name": "one", "status": "COMPLETED", "conclusion": "SUCCESS"}]}}}}]}}}}}`
+	default:
+		return resp, nil
+	}
+	n.pages++
+	_ = resp.Body.Close()
+	resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+	return resp, nil
+}
+
+// Of more checks than are read at most, it is told that others are not known.
+func TestThatChecksAreNotReadIsTold(t *testing.T) {
+	for name, without := range map[string]bool{"GraphQL": false, "REST": true} {
+		t.Run(name, func(t *testing.T) {
+			network := &endless{}
+			d := newDesk(t, network, func(o *fakehub.Options) { o.NoGraphQL = without })
+			network.pages = 0
+			h, err := d.reader.Head(t.Context(), d.pull)
+			if err != nil || !h.Cut || len(h.Checks) != 30 || network.pages != 30 {
+				t.Errorf("%d checks of %d pages, cut %t, %v", len(h.Checks), network.pages, h.Cut, err)
+			}
+		})
+	}
+}
+
 // pushing is a network that pushes behind the first answer of GraphQL.
 type pushing struct{ push func() }
 

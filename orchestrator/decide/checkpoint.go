@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
 const (
@@ -22,7 +23,7 @@ type saving struct {
 // soon has the session saved as it is, with what was not handed in, behind what is more urgent.
 func (v *saving) soon() {
 	if !v.s.Ended() {
-		v.checkpoint(v.workspaces.unsubmitted(), orchestrator.EffStartAgent, checkpointPause)
+		v.checkpoint(duty.Unsubmitted(v.s), orchestrator.EffStartAgent, checkpointPause)
 	}
 }
 

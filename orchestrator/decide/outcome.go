@@ -27,7 +27,7 @@ func (o *outcome) end(outcome, reason string) {
 	}
 	o.s.Deadlines, o.s.StillSince = map[string]orchestrator.Time{}, orchestrator.Time{}
 	o.changed = true
-	o.checkpoint(o.workspaces.unsubmitted(), orchestrator.EffStopAgent, 0)
+	o.checkpoint(duty.Unsubmitted(o.s), orchestrator.EffStopAgent, 0)
 }
 
 // keptAtEnd are the effects that the end of a session does not drop.
@@ -74,7 +74,7 @@ func (o *outcome) loseClaim(host string) {
 	if o.s.Ended() {
 		return
 	}
-	kept := o.workspaces.unsubmitted()
+	kept := duty.Unsubmitted(o.s)
 	o.event(orchestrator.ClaimLostRecord{Host: host})
 	o.interrupt(orchestrator.LastRunCanceled, orchestrator.OutcomeCanceled, "host "+host+" took over")
 	o.s.OutcomeReason = orchestrator.ReasonClaimLost

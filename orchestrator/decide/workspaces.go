@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -150,15 +149,4 @@ func (ws *workspaces) of(role, task string) string {
 		return duty.Work(ws.s, orchestrator.FixTask)
 	}
 	return duty.Work(ws.s, task)
-}
-
-// unsubmitted names the workspaces whose work is in no other place.
-func (ws *workspaces) unsubmitted() []string {
-	var names []string
-	for _, name := range slices.Sorted(maps.Keys(ws.s.Workspaces)) {
-		if w := ws.s.Workspaces[name]; !duty.IsView(name) && w.Path != "" && w.Used == ws.s.Visit {
-			names = append(names, name)
-		}
-	}
-	return names
 }

@@ -1,6 +1,8 @@
 package duty
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,6 +47,16 @@ func Work(s *orchestrator.State, task string) string {
 		}
 	}
 	return name
+}
+
+// Unsubmitted names the workspaces whose work is in no other place.
+func Unsubmitted(s *orchestrator.State) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(s.Workspaces)) {
+		if w := s.Workspaces[name]; !IsView(name) && w.Path != "" && w.Used == s.Visit {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // View returns the name of the workspace that is an agent's view in the present visit: never

@@ -50,6 +50,9 @@ func (r *runner) idle() bool { return len(r.running) == 0 && len(r.settled) == 0
 // out again, in their order. Any other begins only from what is committed, because the files
 // may be its agent's then.
 func (r *runner) ready(st *orchestrator.State, now time.Time) {
+	if r.ctx.Err() != nil {
+		return // shut down
+	}
 	busy := map[string]bool{}
 	for _, t := range r.running {
 		busy[t.key] = true

@@ -24,6 +24,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,6 +89,9 @@ type Options struct {
 	// Edited returns the files besides state.json that somebody else wrote since it was asked
 	// last, and that are ours again. It must not block; may be nil.
 	Edited func() []string
+	// Vacate is called when ctx ended without a Signal, once no effect is carried out any more. If it reports that it
+	// ended the agents of s, what they have handed in is decided about before Run returns. May be nil.
+	Vacate func(s *orchestrator.State) bool
 }
 
 // Signal is the cause to cancel Run's context with when the session itself is to
@@ -225,10 +229,7 @@ func (l *loop) close() {
 func (l *loop) interrupted(ctx context.Context, err error) error {
 	var sig Signal
 	if !errors.As(context.Cause(ctx), &sig) {
-		if err == nil {
-			err = context.Cause(ctx)
-		}
-		return err
+		return cmp.Or(err, vacated(ctx, l), context.Cause(ctx))
 	}
 	if !l.st.Ended() {
 		in := orchestrator.Input{Kind: orchestrator.InCommand, Line: &orchestrator.Line{Signal: sig.Name}}
@@ -237,4 +238,27 @@ func (l *loop) interrupted(ctx context.Context, err error) error {
 		}
 	}
 	return l.finishPending()
+}
+
+// vacated has the agents ended, and takes what they have handed in and said until then: another host may not believe
+// a line that it finds, because the keys of launches stay on this machine. What follows from it stays pending.
+func vacated(ctx context.Context, l *loop) error {
+	l.effects.shutdown()
+	if l.Vacate == nil || l.st.Ended() || !l.Vacate(l.st) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBound)
+	defer cancel()
+	for {
+		l.takes.begin()
+		if err := cmp.Or(l.toolLines(ctx), l.messageLines(ctx)); err != nil || l.takes.running() == 0 {
+			return err
+		}
+		select {
+		case end := <-l.takes.ended:
+			l.takes.finish(end)
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }

@@ -431,3 +431,44 @@ func TestAFloodOfSubmissionsTakesNoWork(t *testing.T) {
 		}
 	})
 }
+
+// What agents hand in until they have ended is decided about before the session goes to another host, which cannot believe
+// such a line. What follows from it begins there.
+func TestWhatIsHandedInUntilTheAgentsEndIsTaken(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var c *coders
+		vacated := 0
+		c = twoCoders(t, engine.Options{Vacate: func(s *orchestrator.State) bool {
+			vacated++
+			c.handIn(coder3, "second", "")
+			c.let("2")
+			c.let("3")
+			return true
+		}})
+		c.handIn(coder2, "first", "")
+		c.pass(time.Second)
+		c.wantSubmissions("1 work of 2.1")
+		begun, started := len(c.entries()), len(c.launches())
+		c.host.stop()
+		c.wantSubmissions("1 work of 2.1", "2 work of 2.2", "3 work of 2.3")
+		for _, e := range c.entries()[begun:] {
+			if !strings.Contains(e, "take ") {
+				t.Errorf("after the agents: %s", e)
+			}
+		}
+		if s := c.state(); vacated != 1 || s.Ended() || len(s.Pending) == 0 || len(c.launches()) != started {
+			t.Errorf("vacated %d times, outcome %q, pending %v, launches %q", vacated, s.Outcome, s.Pending, c.launches())
+		}
+	})
+}
+
+// A host that stops and leaves its agents at work leaves their lines to the next one.
+func TestAHostThatStopsLeavesLinesToTheNextOne(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := twoCoders(t, engine.Options{Vacate: func(*orchestrator.State) bool { return false }})
+		c.handIn(coder2, "first", "")
+		c.pass(time.Second)
+		c.host.stop()
+		c.wantSubmissions("1 work of 2.1")
+	})
+}

@@ -81,6 +81,9 @@ func Run(ctx context.Context, f *site.Finder, o *Options) error {
 	return w.run(ctx)
 }
 
+// Lock is the file of the state home whose lock a bot, or a job, holds while it works.
+const Lock = "bot.lock"
+
 // lockHome takes the lock of the state home, which one bot holds; nil with --dry-run, which writes nothing.
 func lockHome(o *Options) (io.Closer, error) {
 	if o.DryRun {
@@ -90,10 +93,12 @@ func lockHome(o *Options) (io.Closer, error) {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, err
 	}
-	name := filepath.Join(home, "bot.lock")
+	name := filepath.Join(home, Lock)
 	// A child that a killed bot was about to start has its lock until it runs, which a busy machine delays.
 	lock, err := durable.LockWithin(name, fmt.Sprintf("pid %d\n", os.Getpid()), durable.HandOver)
 	switch {
+	case errors.Is(err, durable.ErrLocked) && o.Job != nil:
+		return nil, &exit.Error{Code: exit.Locked, Err: fmt.Errorf("another job works in this runner's directory for temporary files, by the lock %s; give each runner a work directory of its own%s", name, startsAgain)}
 	case errors.Is(err, durable.ErrLocked):
 		return nil, &exit.Error{Code: exit.Locked, Err: fmt.Errorf("another agentmux bot runs here; its lock is %s", name)}
 	case err != nil:

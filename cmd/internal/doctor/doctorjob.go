@@ -25,6 +25,9 @@ type Job struct {
 // with the job's token. Outside of a job it probes the clone, and what only a job has is skipped.
 func probeJob(ctx context.Context, a *site.Finder, o Options) ([]Probe, error) {
 	probes := append(slices.Clone(o.Job.Rows), probeEntry(), probeRunner(os.Getenv))
+	if InJob() {
+		probes = append(probes, probeUser(os.Geteuid()))
+	}
 	if o.Job.Repo != "" {
 		o.Repos = []string{o.Job.Repo}
 		rest, err := probeBot(ctx, a, o)
@@ -84,6 +87,17 @@ func probeRunner(env func(string) string) Probe {
 		return passed(name, "a machine of yours, registered for one job; throw away its machine or container, too")
 	}
 	return row(name, Warning, "a machine of yours that is kept: agents run as its user, later jobs find what an agent leaves", hint)
+}
+
+// probeUser says whether the job's user is root, as in the container of a job that names no other one. Some CLIs refuse to work
+// there without asking, and what an agent does as root the runner's own user may not be able to remove.
+func probeUser(uid int) Probe {
+	const name = "user"
+	if uid != 0 {
+		return passed(name, "not root")
+	}
+	return row(name, Warning, "the job runs as root: claude refuses to act without asking then, and files of agents stay that the runner cannot remove",
+		"in the workflow: container: {image: ..., options: --user 1001}, or a runner whose user is not root")
 }
 
 // isEphemeral reports whether the runner was registered for one job. workspace is <runner>/_work/<repository>;

@@ -1,4 +1,7 @@
 package doctor
 
 // For the tests.
-var Writable = writable
+var (
+	Writable  = writable
+	ProbeUser = probeUser
+)

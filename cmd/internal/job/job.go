@@ -34,7 +34,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/outcome"
 	"github.com/agentmux/agentmux/cmd/internal/site"
-	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/origin"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/watch"
 )
@@ -182,7 +182,7 @@ func (r *run) ofPull(ctx context.Context, c *config.Config, request *Request) er
 	if err != nil {
 		return err
 	}
-	if request.Issue, _, err = (ghsync.Intake{Client: act.Client}).IssueOfPull(ctx, request.Repo, request.Issue); err != nil {
+	if request.Issue, _, err = origin.OfPull(ctx, act.Client, request.Repo, request.Issue); err != nil {
 		return explain(err, request.Repo, act.Name)
 	}
 	return nil

@@ -11,8 +11,10 @@ import (
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/cmd/internal/daemon"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -28,6 +30,10 @@ func Left(ctx context.Context, f *site.Finder) error {
 	temp := os.Getenv("RUNNER_TEMP")
 	if rel, err := filepath.Rel(temp, home); err != nil || !filepath.IsAbs(temp) || !filepath.IsLocal(rel) {
 		return exit.UsageText("the state home of the job is not below RUNNER_TEMP; nothing was removed")
+	}
+	if busy, err := durable.Probe(filepath.Join(home, daemon.Lock)); err != nil || busy {
+		log.Annotate(Failure, "left over", "a job still works in "+f.Shown()(home)+", so nothing was removed; give each runner a work directory of its own")
+		return exit.Quiet(exit.Failed)
 	}
 	f.Stores = ReadInputs()["state"]
 	h, c, err := leaver(f, home)
