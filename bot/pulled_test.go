@@ -44,7 +44,7 @@ func TestACommandOnThePullRequestOfAnotherMachine(t *testing.T) {
 	text := func(session string) string {
 		return fmt.Sprintf("## Summary\n\nCloses #%d\n<!-- agentmux session=%s kind=status seq=58 -->", issue, session)
 	}
-	ours := r.pull(robo, "agentmux/issue-1-say-two", text("20261121-100436-issue-12-say-two-0123456789abcdef"))
+	ours := r.pull(robo, "agentmux/issue-1-say-two", text("20261121-100436-issue-1-say-two-0123456789abcdef"))
 	unmarked := r.pull(mia, "two", fmt.Sprintf("Closes #%d", issue))
 	forged := r.pull(mia, "three", text("s"))
 	changes := r.repo.Comment(ours, "/agentmux changes say three", mia)
