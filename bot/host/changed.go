@@ -13,11 +13,7 @@ import (
 // only reads, and may be called while a host runs the session.
 func (h *Host) Changed(ctx context.Context, dir string, s *orchestrator.State, c *config.Config) ([]string, error) {
 	d, err := h.Difference(ctx, dir, s, c, false)
-	var paths []string
-	for _, stat := range d.Stats {
-		paths = append(paths, stat.Path)
-	}
-	return paths, err
+	return d.Paths(), err
 }
 
 // Difference compares the work of a session with what its round began with: the changes that

@@ -80,3 +80,11 @@ func (d Difference) Held(ctx context.Context) (held, findings []string, err erro
 	}
 	return outgate.Paths(report.Held), report.Texts(), nil
 }
+
+// Paths are those of the files that differ, in git's order.
+func (d Difference) Paths() (paths []string) {
+	for _, stat := range d.Stats {
+		paths = append(paths, stat.Path)
+	}
+	return paths
+}
