@@ -5,8 +5,8 @@
 package again
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"path/filepath"
 
 	"github.com/agentmux/agentmux/bot/gate"
@@ -38,7 +38,14 @@ func (f Former) Continue(ctx context.Context, j *journal.Journal, d *gate.Decisi
 	p := orchestrator.Payload{Name: "retry", Actor: asked.By.Account.Login, Source: "issue", SourceID: asked.Trigger.String()}
 	same := (asked.Workflow == "" || asked.Workflow == s.Workflow) && f.hasText(now.Digest)
 	decision := decisions[string(s.OutcomeReason)]
-	goesOn := same && !(s.Parked() && decision != "") && command.Foresee(f.Dir, s, p, false) == nil
+	goesOn := same && !(s.Parked() && decision != "")
+	if goesOn {
+		err := command.Foresee(f.Dir, s, p, false)
+		var refused *command.RefusedError
+		if goesOn = err == nil; !goesOn && s.Parked() && !errors.As(err, &refused) {
+			return false, err // it is looked at again: that it cannot be read now is no reason to refuse
+		}
+	}
 	if !goesOn && !s.Parked() {
 		return false, nil // one that cannot be read keeps no request from another one
 	}
@@ -47,7 +54,10 @@ func (f Former) Continue(ctx context.Context, j *journal.Journal, d *gate.Decisi
 	}
 	if !goesOn {
 		d.What, d.Reason = gate.Refuse, "the session of this issue waits for a person, and no other one begins beside it"
-		d.Remedy = cmp.Or(decision, otherwise) + "; /agentmux stop ends it"
+		d.Remedy = otherwise
+		if decision != "" {
+			d.Remedy = decision + "; /agentmux stop ends it"
+		}
 		return false, nil
 	}
 	if _, err := command.Append(f.Dir, p); err != nil {
@@ -69,7 +79,7 @@ var decisions = map[string]string{
 }
 
 // otherwise is what is said to one that would continue, but not with the text or the workflow that is asked for.
-const otherwise = "comment /agentmux resume to continue it as it was asked for, or /agentmux retry, which takes the text as it is now"
+const otherwise = "comment /agentmux resume to continue it as it was asked for, or /agentmux stop and set the label again, which takes the text as it is now"
 
 // broken reports whether a session failed or was stopped. One that another host has taken is that host's.
 func broken(s *orchestrator.State) bool {

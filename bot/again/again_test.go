@@ -63,7 +63,7 @@ func TestALabelContinuesWhatFailed(t *testing.T) {
 		"waits for an agent":             {change: parked(orchestrator.ReasonAgentStalled)},
 		"waits for an answer":            {change: parked(orchestrator.ReasonQuestion), another: true, says: "/agentmux answer TEXT"},
 		"waits for an approval":          {change: parked(orchestrator.ReasonGateTimeout), another: true, says: "/agentmux approve"},
-		"waits, and the text is another": {change: parked(orchestrator.ReasonAgentStalled), digest: "d2", another: true, says: "/agentmux retry"},
+		"waits, and the text is another": {change: parked(orchestrator.ReasonAgentStalled), digest: "d2", another: true, says: "/agentmux stop and set the label again"},
 		"waits, and another workflow": {change: parked(orchestrator.ReasonAgentStalled), another: true, says: "/agentmux resume",
 			ask: func(_ *again.Former, a *gate.Asked) { a.Workflow = "feature" }},
 		"waits, and went on elsewhere": {change: parked(orchestrator.ReasonQuestion), another: true, ask: func(f *again.Former, _ *gate.Asked) {

@@ -190,22 +190,20 @@ func (r *observer) report(ctx context.Context, key orchestrator.AgentKey, launch
 	return r.panes.reportMissing(out)
 }
 
-// faultLines is how many of a program's last lines may name a fault of its service. The lines
-// above are its work, which may be about anything.
-const faultLines = 8
-
 // nameFault sets the fault that a program's last words name. Some programs end without an error
 // after a refusal that they show as an answer. It returns the words around the fault.
 func (r *observer) nameFault(out *orchestrator.AgentReport, status signal.Status) string {
 	if out.ExitCode == nil {
 		return ""
 	}
-	p := r.provider(out.Launch)
+	l, err := agent.ReadLaunch(r.launchDir(out.Launch))
+	if err != nil {
+		return ""
+	}
+	p := r.providers[l.Provider]
 	fault, words := p.LastWords(status.Failure, false)
 	if fault == "" {
-		lines := strings.Split(out.Tail, "\n")
-		lines = lines[max(0, len(lines)-faultLines):] // a pane breaks long ones
-		fault, words = p.LastWords(strings.Join(lines, "\n")+"\n"+strings.Join(lines, ""), *out.ExitCode == 0)
+		fault, words = p.AtEnd(l, out.Tail, *out.ExitCode == 0)
 	}
 	out.Fault = orchestrator.ServiceFault(fault)
 	return words

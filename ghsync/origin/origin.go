@@ -70,7 +70,7 @@ func OfPull(ctx context.Context, c *ghsync.Client, repo ghsync.Repo, number int)
 	switch of := issueIn(p.Head.Ref); {
 	case of == 0:
 		return said, session, nil
-	case of == said && of == issueIn(session):
+	case of == said && (issueIn(session) == of || issueIn(session) == 0): // 0: an agent's, whose branch is a person's choice
 		return said, session, nil
 	default:
 		session, err = trailed(ctx, c, repo, p.Head.SHA, of)

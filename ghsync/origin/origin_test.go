@@ -84,6 +84,7 @@ func TestThePullRequestTellsItsSession(t *testing.T) {
 		"a branch of people for the issue": {widgets, "issue-12", "", []string{"a", "b"}, 0, 11, ""},
 		"a branch of another issue on it":  {widgets, "issue-13-more", "", []string{"more", ours}, 0, 3, ""},
 		"an agent of an agents file":       {widgets, "agents/api", strings.Replace(body, public, "shop--api-0123456789abcdef", 1), nil, 12, 1, "shop--api-0123456789abcdef"},
+		"an agent on a branch of an issue": {widgets, branch, strings.Replace(body, public, "shop--api-0123456789abcdef", 1), nil, 12, 1, "shop--api-0123456789abcdef"},
 		"nothing of a session":             {widgets, "fix", "Closes #12", nil, 0, 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -49,6 +49,26 @@ func (p Provider) LastWords(words string, answered bool) (fault Fault, around st
 	return "", ""
 }
 
+// endLines is how many of a program's last lines may name a fault of its service. The lines above are
+// its work, which may be about anything.
+const endLines = 8
+
+// AtEnd is LastWords for the end of a launch's pane. A stream that is shown as text tells a failure as an event: where the
+// program ended without an error, what its agent and tools said last is about no refusal, but for programs that show one
+// as their answer.
+func (p Provider) AtEnd(l Launch, tail string, answered bool) (fault Fault, around string) {
+	lines := strings.Split(tail, "\n")
+	lines = lines[max(0, len(lines)-endLines):]
+	switch {
+	case !answered || l.Stream == "":
+	case l.Stream != "claude":
+		return "", ""
+	default:
+		lines = slices.DeleteFunc(lines, func(line string) bool { return strings.IndexAny(strings.TrimSpace(line), "<>!*-•+") == 0 })
+	}
+	return p.LastWords(strings.Join(lines, "\n")+"\n"+strings.Join(lines, ""), answered) // a pane breaks long ones
+}
+
 // aroundFault is how many bytes of a line before and behind the name of a fault may be of the same message.
 const aroundFault = 400
 

@@ -70,6 +70,31 @@ func TestAnAnswerAboutAFaultIsNone(t *testing.T) {
 	}
 }
 
+// At the end of a run without an error whose stream is shown as text, what its agent and its tools said is no refusal.
+func TestTheEndOfARunAboutAFault(t *testing.T) {
+	for name, c := range map[string]struct {
+		provider, stream, tail string
+		answered               bool
+		want                   agent.Fault
+	}{
+		"codex, a bullet of its agent":  {"codex", "codex", "Done:\n- 429 Too Many Requests is retried", true, ""},
+		"codex, an answer of a tool":    {"codex", "codex", "< 401 Unauthorized", true, ""},
+		"gemini, an error of a tool":    {"gemini", "gemini", "! fetch failed", true, ""},
+		"opencode, words of its agent":  {"opencode", "opencode", `"statusCode":429 is retried`, true, ""},
+		"qwen, a bullet of its agent":   {"qwen", "claude", "* Rate limit exceeded, try again in 6 hours", true, ""},
+		"qwen, an answer of a tool":     {"qwen", "claude", "< [API Error: 429 x]", true, ""},
+		"qwen, a refusal as its answer": {"qwen", "claude", "[API Error: 429 slow]\n* success after 1 turns", true, agent.FaultLimit},
+		"codex, with an error":          {"codex", "codex", "! exceeded retry limit, last status: 429 Too Many Requests", false, agent.FaultLimit},
+		"codex, in its terminal":        {"codex", "", "■ 429 Too Many Requests", true, agent.FaultLimit},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, _ := providers(t)[c.provider].AtEnd(agent.Launch{Stream: c.stream}, c.tail, c.answered); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 // On the screen of a program that waits for input a fault counts where the program itself shows one, in its last turn.
 func TestAFaultOnTheScreen(t *testing.T) {
 	const box = "\n\n╭────╮\n│ >  │\n╰────╯\n  ? for shortcuts\n"

@@ -14,7 +14,7 @@ import (
 // zero value remembers nothing yet; nil asks for nothing.
 type Helps struct {
 	mu   sync.Mutex
-	seen map[program]Probe
+	seen map[program]help
 }
 
 // program is a file at one time, and the provider whose flags its help was asked for.
@@ -61,6 +61,9 @@ func (p Provider) forEffort(flag string) bool {
 	return false
 }
 
+// unread is how long a program whose help could not be read is not asked again.
+const unread = 5 * time.Minute
+
 // probe asks a program once, as long as its file stays the same.
 func (h *Helps) probe(ctx context.Context, p Provider, path string) (Probe, error) {
 	if len(p.HelpArgs) == 0 {
@@ -74,18 +77,29 @@ func (h *Helps) probe(ctx context.Context, p Provider, path string) (Probe, erro
 	if err != nil {
 		return Probe{}, err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	key := program{p.Name, file, info.Size(), info.ModTime()}
-	if found, ok := h.seen[key]; ok {
-		return found, nil
+	h.mu.Lock()
+	found, ok := h.seen[key]
+	h.mu.Unlock()
+	if ok && (found.err == nil || time.Since(found.at) < unread) {
+		return found.Probe, found.err
 	}
-	found, err := p.Probe(ctx, path)
-	if err == nil {
+	// Not under the lock: a program that hangs holds up the session that asks, and no other one.
+	found.Probe, found.err = p.Probe(ctx, path)
+	if found.at = time.Now(); ctx.Err() == nil {
+		h.mu.Lock()
+		defer h.mu.Unlock()
 		if h.seen == nil {
-			h.seen = map[program]Probe{}
+			h.seen = map[program]help{}
 		}
 		h.seen[key] = found
 	}
-	return found, err
+	return found.Probe, found.err
+}
+
+// help is what was found, or why nothing was.
+type help struct {
+	Probe
+	err error
+	at  time.Time
 }

@@ -42,4 +42,12 @@ func TestHelpsTellWhatAProgramLacks(t *testing.T) {
 	expect(true, says("--json, --effort"))
 	program("none of them, and quite long")
 	expect(true, "")
+	// One whose help cannot be read is taken as it is, and not asked at each start.
+	writeFile(t, file, "#!/bin/sh\necho failed >> "+dir+"/log\nexit 1\n", 0o700)
+	expect(true, "")
+	n := strings.Count(readFile(t, dir+"/log"), "failed")
+	expect(true, "")
+	if again := strings.Count(readFile(t, dir+"/log"), "failed"); n == 0 || again != n {
+		t.Errorf("it was run %d times, then %d times", n, again)
+	}
 }

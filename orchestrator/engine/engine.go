@@ -140,6 +140,7 @@ const (
 	absentFor    = 2 * time.Second        // how long a pane is missing before that counts
 	silencePause = 10 * time.Second       // between two reports of the same silence
 	stopBound    = 10 * time.Second       // for what is left to do after a signal
+	vacateBound  = time.Minute            // for what agents handed in until they were ended
 	settleBound  = 5 * time.Second        // for file effects at a resume
 	settlePause  = 500 * time.Millisecond // between two looks at a file that may still be written
 	observeBound = 10 * time.Second
@@ -229,7 +230,10 @@ func (l *loop) close() {
 func (l *loop) interrupted(ctx context.Context, err error) error {
 	var sig Signal
 	if !errors.As(context.Cause(ctx), &sig) {
-		return cmp.Or(err, vacated(ctx, l), context.Cause(ctx))
+		if err == nil {
+			err = vacated(ctx, l)
+		}
+		return cmp.Or(err, context.Cause(ctx))
 	}
 	if !l.st.Ended() {
 		in := orchestrator.Input{Kind: orchestrator.InCommand, Line: &orchestrator.Line{Signal: sig.Name}}
@@ -247,17 +251,22 @@ func vacated(ctx context.Context, l *loop) error {
 	if l.Vacate == nil || l.st.Ended() || !l.Vacate(l.st) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBound)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), vacateBound)
 	defer cancel()
 	for {
 		l.takes.begin()
-		if err := cmp.Or(l.toolLines(ctx), l.messageLines(ctx)); err != nil || l.takes.running() == 0 {
+		err := l.toolLines(ctx)
+		if err == nil {
+			err = l.messageLines(ctx)
+		}
+		if err != nil || l.takes.running() == 0 {
 			return err
 		}
 		select {
 		case end := <-l.takes.ended:
 			l.takes.finish(end)
 		case <-ctx.Done():
+			l.Log.Warn("not all that agents handed in was taken before the hand-over", "time", vacateBound)
 			return nil
 		}
 	}

@@ -90,7 +90,8 @@ type Sending struct {
 }
 
 // Waits reports whether an agent may not send now because too many messages wait to be read. None keeps
-// another from its share, and for answers to an open ask that is twice as large: its reader waits for it.
+// another from its share, and an answer to an open ask has room of its own: its reader waits for it, and gets
+// nothing else until then.
 // What is for agents that have ended takes no room from the others, and has little.
 func Waits(def *workflows.Definition, s *orchestrator.State, m Sending) bool {
 	share := minShare
@@ -98,7 +99,7 @@ func Waits(def *workflows.Definition, s *orchestrator.State, m Sending) bool {
 		share = max(shares/max(len(def.Team.Agents), 1), minShare)
 	}
 	if m.Answers {
-		share *= 2
+		return m.Own >= share // an ask has one answer, so that the asks bound them
 	}
 	n := loadOf(def, s, m.From)
 	if hasEnded(def, s, m.To) {

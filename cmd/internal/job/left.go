@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,9 +32,15 @@ func Left(ctx context.Context, f *site.Finder) error {
 	if rel, err := filepath.Rel(temp, home); err != nil || !filepath.IsAbs(temp) || !filepath.IsLocal(rel) {
 		return exit.UsageText("the state home of the job is not below RUNNER_TEMP; nothing was removed")
 	}
-	if busy, err := durable.Probe(filepath.Join(home, daemon.Lock)); err != nil || busy {
+	lock, err := durable.LockWithin(filepath.Join(home, daemon.Lock), "", durable.HandOver) // a child of a killed job has it for a moment
+	switch {
+	case errors.Is(err, durable.ErrLocked):
 		log.Annotate(Failure, "left over", "a job still works in "+f.Shown()(home)+", so nothing was removed; give each runner a work directory of its own")
 		return exit.Quiet(exit.Failed)
+	case err == nil:
+		defer lock.Close()
+	case !errors.Is(err, fs.ErrNotExist): // without a state home there is nothing to lock
+		return err
 	}
 	f.Stores = ReadInputs()["state"]
 	h, c, err := leaver(f, home)

@@ -32,9 +32,7 @@ type streamEvent struct {
 			Reasoning int64 `json:"thinking_tokens"`
 		} `json:"output_tokens_details"`
 	} `json:"usage"`
-	Error struct {
-		Message string `json:"message"`
-	} `json:"error"` // qwen
+	Error json.RawMessage `json:"error"` // of a result, by qwen; what claude has there are words
 }
 
 // block is one part of a message.
@@ -49,7 +47,7 @@ type block struct {
 
 func claudeLine(line []byte, v *view) bool {
 	var e streamEvent
-	if json.Unmarshal(line, &e) != nil || e.Type == "" {
+	if !decode(line, &e) || e.Type == "" {
 		return false
 	}
 	switch e.Type {
@@ -68,7 +66,7 @@ func claudeLine(line []byte, v *view) bool {
 		}
 		v.show("* ", fmt.Sprintf("%s after %d turns%s", e.Subtype, e.Turns, cost))
 		if e.IsError {
-			v.show("! ", cmp.Or(e.Result, e.Error.Message))
+			v.show("! ", cmp.Or(e.Result, errorText(e.Error)))
 		}
 		v.emit(e.signal())
 	}
@@ -88,7 +86,7 @@ func (e streamEvent) signal() Signal {
 		}
 	}
 	if e.IsError {
-		s.Text = cmp.Or(e.Result, e.Error.Message, e.Subtype)
+		s.Text = cmp.Or(e.Result, errorText(e.Error), e.Subtype)
 		if strings.Contains(s.Text, "429") || strings.Contains(s.Text, "529") || strings.Contains(strings.ToLower(s.Text), "limit reached") {
 			s.Kind = KindRateLimit
 		}

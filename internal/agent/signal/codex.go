@@ -48,7 +48,7 @@ type codexItem struct {
 
 func codexLine(line []byte, v *view) bool {
 	var e codexEvent
-	if json.Unmarshal(line, &e) != nil || e.Type == "" {
+	if !decode(line, &e) || e.Type == "" {
 		return false
 	}
 	switch e.Type {

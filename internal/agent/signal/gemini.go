@@ -35,7 +35,7 @@ type geminiEvent struct {
 
 func geminiLine(line []byte, v *view) bool {
 	var e geminiEvent
-	if json.Unmarshal(line, &e) != nil || e.Type == "" {
+	if !decode(line, &e) || e.Type == "" {
 		return false
 	}
 	switch e.Type {

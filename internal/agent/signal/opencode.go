@@ -44,7 +44,7 @@ type opencodeEvent struct {
 
 func opencodeLine(line []byte, v *view) bool {
 	var e opencodeEvent
-	if json.Unmarshal(line, &e) != nil || e.Type == "" {
+	if !decode(line, &e) || e.Type == "" {
 		return false
 	}
 	switch e.Type {

@@ -2,6 +2,7 @@ package signal
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -42,6 +43,13 @@ func Render(format string, r io.Reader, w io.Writer, emit func(Signal)) {
 			return
 		}
 	}
+}
+
+// decode reads a line as an event. A field of another type than is known stays empty.
+func decode(line []byte, event any) bool {
+	var other *json.UnmarshalTypeError
+	err := json.Unmarshal(line, event)
+	return err == nil || errors.As(err, &other) && other.Field != ""
 }
 
 // readLine reads to the next line break and keeps at most maxStreamLine bytes.

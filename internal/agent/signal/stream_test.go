@@ -112,6 +112,10 @@ func TestStreamsOfOtherPrograms(t *testing.T) {
 		"qwen, failed": {"claude", "* error_during_execution after 1 turns\n! no such model\n", []string{
 			`{"type":"result","subtype":"error_during_execution","is_error":true,"num_turns":1,"error":{"message":"no such model"}}`,
 		}, signal.KindResult, "no such model", nil},
+		"claude, which tries again": {"claude", "I wait.\n", []string{
+			`{"type":"system","subtype":"api_retry","attempt":1,"error_status":529,"error":"overloaded"}`,
+			`{"type":"assistant","error":"rate_limit","message":{"role":"assistant","content":[{"type":"text","text":"I wait."}]}}`,
+		}, "", "", nil},
 		"a program without a format": {"other", "{\"type\":\"result\"}\n", []string{`{"type":"result"}`}, "", "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
