@@ -38,7 +38,7 @@ func Left(ctx context.Context, f *site.Finder) error {
 		log.Annotate(Failure, "left over", "a job still works in "+f.Shown()(home)+", so nothing was removed; give each runner a work directory of its own")
 		return exit.Quiet(exit.Failed)
 	case err == nil:
-		defer lock.Close()
+		defer func() { _ = lock.Close() }() // its file is removed below
 	case !errors.Is(err, fs.ErrNotExist): // without a state home there is nothing to lock
 		return err
 	}
