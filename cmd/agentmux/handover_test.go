@@ -221,7 +221,8 @@ func TestGitHub90AHandOverThatIsCutShortLosesNothing(t *testing.T) {
 				}
 				r.eventually("the checkpoint is pushed", func() bool { return r.github.Faulted() > before }, run.out.String)
 			}
-			if code := run.exit(syscall.SIGTERM); code != 130 {
+			run.insist(syscall.SIGTERM)
+			if code := run.cmd.ProcessState.ExitCode(); code != 130 {
 				t.Errorf("exit %d\n%s", code, run.out.String())
 			}
 			close(hold)

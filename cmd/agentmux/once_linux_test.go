@@ -71,12 +71,16 @@ func onceRig(t *testing.T, playbook string) (r *rig, watched *opens, flag []stri
 	return r, watchOpens(t, own, project, job, hosts), []string{"--config", job}
 }
 
-// once fails unless what ran since the last call read each file once.
+// ownConfig is the configuration of the person.
+const ownConfig = "agentmux/config.yaml"
+
+// once fails unless what ran since the last call read each file once. The monitor in the tmux of a session is a command of
+// its own, and reads what the person's configuration says of the sandbox.
 func (o *opens) once(what string) {
 	o.t.Helper()
 	found := o.count()
 	for _, name := range o.names {
-		if found[name] != 1 {
+		if found[name] != 1 && (name != ownConfig || found[name] != 2) {
 			o.t.Errorf("%s: %s was read %d times", what, name, found[name])
 		}
 	}

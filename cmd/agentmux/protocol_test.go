@@ -68,6 +68,23 @@ func (b *background) exit(sig syscall.Signal) int {
 	return b.cmd.ProcessState.ExitCode()
 }
 
+// insist sends a signal until the command has ended: within a second of another one it is the same wish.
+func (b *background) insist(sig syscall.Signal) {
+	b.r.t.Helper()
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	for limit := time.After(runLimit); ; {
+		select {
+		case <-b.ended:
+			return
+		case <-again.C:
+			_ = b.cmd.Process.Signal(sig) // it may have ended
+		case <-limit:
+			b.r.t.Fatalf("the command does not end:\n%s", b.out.String())
+		}
+	}
+}
+
 // over waits for the end of the command.
 func (b *background) over() {
 	b.r.t.Helper()
