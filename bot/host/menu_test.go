@@ -64,7 +64,7 @@ func TestProtocolP14AnAnswerIsPressedWhileTheDialogIsThere(t *testing.T) {
 			q := r.asked(dir)
 			r.eventually("the issue shows it", func() bool {
 				for _, c := range r.repo.Comments(1) {
-					if strings.Contains(c.Body, "a dialog that only a person may answer") && strings.Contains(c.Body, "answer d1 <number>`") {
+					if strings.Contains(c.Body, "a dialog that only a person may answer") && strings.Contains(c.Body, "answer "+q.ID+" <number>`") {
 						return true
 					}
 				}
@@ -96,7 +96,7 @@ func TestProtocolP14TheNextHostPressesTheAnswer(t *testing.T) {
 	s := r.run(shown(dir))
 	mustEnd(t, s, orchestrator.OutcomeDone, "")
 	noted, err := os.ReadFile(filepath.Join(dir, session.LaunchesDir, "1.planner.1", "pressed"))
-	if a := s.Agents["planner"]; a.Attempt != 1 || len(s.Questions) != 1 || !strings.Contains(string(noted), `"answers":{"d1":1}`) {
+	if a := s.Agents["planner"]; a.Attempt != 1 || len(s.Questions) != 1 || !strings.Contains(string(noted), `"answers":{"`+q.ID+`":1}`) {
 		t.Errorf("agent %+v, questions %+v, noted %s, %v", a, s.Questions, noted, err)
 	}
 }

@@ -38,7 +38,7 @@ type Seen struct {
 	Ask   *orchestrator.Question // a new one
 }
 
-// See judges a report. What a person has answered is not asked again before the answer was tried.
+// See judges a report. The number of a question is that of the next record: a state of before has no other one with it. What a person has answered is not asked again before the answer was tried.
 func See(s *orchestrator.State, rep *orchestrator.AgentReport) (seen Seen) {
 	if slices.ContainsFunc(s.Pending, Answers(rep.Launch)) {
 		return Seen{Known: true}
@@ -54,10 +54,23 @@ func See(s *orchestrator.State, rep *orchestrator.AgentReport) (seen Seen) {
 	if seen.Known {
 		role, task := rep.Key.Split()
 		seen.Ask = &orchestrator.Question{
-			ID: "d" + strconv.Itoa(len(s.Questions)+1), Kind: orchestrator.KindDialog, Role: role, Task: task, Text: text, Options: slices.Clone(rep.Choices),
+			ID: "d" + strconv.Itoa(s.Seq+1), Kind: orchestrator.KindDialog, Role: role, Task: task, Text: text, Options: slices.Clone(rep.Choices),
 		}
 	}
 	return seen
+}
+
+// AnswerFault tells why an answer may not be pressed, "" if it may: an answer permits what its writer has read of. So it names
+// its question, and was written, which is zero if that is not known, after that was asked: in seconds, as lines tell it.
+func AnswerFault(q *orchestrator.Question, named bool, written time.Time) string {
+	switch asked := q.AskedAt.Truncate(time.Second); {
+	case q.Kind != orchestrator.KindDialog:
+	case !named:
+		return "question " + q.ID + " is about a dialog, whose answer may permit the agent to act: read it, then answer " + q.ID + " <number>"
+	case !written.IsZero() && written.Before(asked):
+		return "the answer was written before question " + q.ID + " was asked: read it, then answer " + q.ID + " <number>"
+	}
+	return ""
 }
 
 // Answers matches the effect that answers a dialog of a launch.
