@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/tmux"
 )
@@ -38,6 +39,33 @@ func (p Pane) Look(ctx context.Context) (agent.Menu, string, error) {
 		return agent.Menu{}, "", nil
 	}
 	return menu, orchestrator.Truncate(p.Clean(shown), orchestrator.MaxEventText), nil
+}
+
+// Waits is how long a program has waited for a person by the signals of its hooks; 0 if it does not.
+func Waits(status signal.Status, now time.Time) time.Duration {
+	if status.State != signal.WaitingPermission && status.State != signal.WaitingAnswer || status.Since.IsZero() {
+		return 0
+	}
+	return max(0, now.Sub(status.Since))
+}
+
+// Asks reports whether the pane shows a known dialog, and tells of it in the report of its launch. What is asked about, if
+// anything, is told in the words of its question.
+func (p Pane) Asks(ctx context.Context, d *Dialogs, q *orchestrator.Question, out *orchestrator.AgentReport) bool {
+	menu, shown, err := p.Look(ctx)
+	switch {
+	case err != nil && q != nil:
+		out.Dialog, out.Choices = q.Text, q.Options // the next look tells more
+		return true
+	case shown == "":
+		return false
+	}
+	d.show(p.Dir, p.Now())
+	out.Dialog, out.Choices = shown, menu.Labels()
+	if q != nil && agent.SameScreen(q.Text, shown) {
+		out.Dialog = q.Text
+	}
+	return true
 }
 
 // Answer presses what a person chose while the dialog of the question is on the screen, at most three times, and tells

@@ -24,10 +24,12 @@ func Of(s *orchestrator.State, key orchestrator.AgentKey) *orchestrator.Question
 	return &s.Questions[i]
 }
 
-// Closed reports whether a dialog of an agent was answered, or went, since then.
-func Closed(s *orchestrator.State, key orchestrator.AgentKey, since time.Time) bool {
-	return slices.ContainsFunc(s.Questions, func(q orchestrator.Question) bool {
-		return q.Kind == orchestrator.KindDialog && orchestrator.KeyOf(q.Role, q.Task) == key && q.AnsweredAt.After(since)
+// Covers reports whether what an agent has waited for since then was a known dialog: one was shown later, or asked about, or
+// a person has answered one.
+func Covers(s *orchestrator.State, key orchestrator.AgentKey, since, shown time.Time) bool {
+	return !shown.Before(since) || slices.ContainsFunc(s.Questions, func(q orchestrator.Question) bool {
+		return q.Kind == orchestrator.KindDialog && orchestrator.KeyOf(q.Role, q.Task) == key &&
+			(q.AskedAt.After(since) || q.Answer != "" && q.AnsweredAt.After(since))
 	})
 }
 
