@@ -313,8 +313,8 @@ func (p *player) menu(takes int) {
 		go func() {
 			for tick := time.NewTicker(50 * time.Millisecond); ; {
 				select {
-				case <-tick.C:
-					fmt.Print("\x1b7\x1b8")
+				case now := <-tick.C:
+					fmt.Print("\x1b7\x1b[12;1Hat " + now.Format(time.StampMilli) + "\x1b8")
 				case <-answered:
 					return
 				}

@@ -73,7 +73,7 @@ func TestProtocolP14AnAnswerIsPressedWhileTheDialogIsThere(t *testing.T) {
 				}
 				return false
 			})
-			r.command(dir, "c1", "answer", orchestrator.CommandArgs{ID: q.ID, Text: "1"})
+			r.command(dir, "c1", "answer", orchestrator.CommandArgs{ID: q.ID, Text: "1", Written: q.AskedAt})
 			s, err := stop(nil)
 			if err != nil {
 				t.Fatal(err)
@@ -95,7 +95,7 @@ func TestProtocolP14TheNextHostPressesTheAnswer(t *testing.T) {
 	if _, err := stop(errors.New("enough")); err == nil {
 		t.Fatal("the run was not stopped")
 	}
-	r.command(dir, "c1", "answer", orchestrator.CommandArgs{ID: q.ID, Text: "yes"})
+	r.command(dir, "c1", "answer", orchestrator.CommandArgs{ID: q.ID, Text: "yes", Written: q.AskedAt})
 	s := r.run(shown(dir))
 	mustEnd(t, s, orchestrator.OutcomeDone, "")
 	noted, err := os.ReadFile(filepath.Join(dir, session.LaunchesDir, "1.planner.1", "pressed"))

@@ -2,7 +2,10 @@ package keys
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/agent"
@@ -28,7 +31,11 @@ type Pane struct {
 	Now      func() time.Time
 }
 
-// Look returns the known dialog on the screen and what it shows, cut to what a question holds; nothing without one.
+// more is said before what may not be all of a dialog.
+const more = "more above: attach"
+
+// Look returns the known dialog on the screen and what it shows; nothing without one. Where its program has written more
+// than the screen shows, that is said, since where a dialog begins is not known.
 func (p Pane) Look(ctx context.Context) (agent.Menu, string, error) {
 	screen, err := p.Server.Capture(ctx, p.ID, 0)
 	if err != nil {
@@ -38,7 +45,25 @@ func (p Pane) Look(ctx context.Context) (agent.Menu, string, error) {
 	if !ok {
 		return agent.Menu{}, "", nil
 	}
-	return menu, orchestrator.Truncate(p.Clean(shown), orchestrator.MaxEventText), nil
+	longer, err := p.Server.Capture(ctx, p.ID, 1)
+	if err != nil {
+		return agent.Menu{}, "", err
+	}
+	top, _, _ := strings.Cut(screen, "\n")
+	return menu, fit(p.Clean(shown), strings.TrimSpace(top) != "" || strings.Count(longer, "\n") > strings.Count(screen, "\n")), nil
+}
+
+// fit is what a question says of a screen. What is cut is compared all the same, by its digest.
+func fit(shown string, above bool) string {
+	head, text := more, []rune(shown)
+	if room := orchestrator.MaxEventText - len(more) - 50; len(text) > room {
+		sum := sha256.Sum256([]byte(strings.Join(strings.Fields(shown), " ")))
+		head, text, above = fmt.Sprintf("%s (%x)", more, sum[:16]), text[len(text)-room:], true
+	}
+	if !above {
+		return string(text)
+	}
+	return head + "\n" + string(text)
 }
 
 // Waits is how long a program has waited for a person by the signals of its hooks; 0 if it does not.
