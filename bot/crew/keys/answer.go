@@ -94,9 +94,12 @@ func (p Pane) Asks(ctx context.Context, d *Dialogs, q *orchestrator.Question, ou
 }
 
 // Answer presses what a person chose while the dialog of the question is on the screen, at most three times, and tells
-// what came of it: sent, if the dialog went; refused, if nothing was pressed because it was gone or another one; else
-// indeterminate. Each try is noted before it is made: one that a host died in counts.
+// what came of it: sent, if the screen changed; refused, if nothing was pressed because the dialog was gone or another one;
+// else indeterminate. A dialog that comes back is a new one: nothing is pressed again once the screen has changed, nor where
+// an earlier call has pressed, which may not have seen that. Each try is noted before it is made: one that a host died in
+// counts.
 func (p Pane) Answer(ctx context.Context, d *Dialogs, q orchestrator.Question) (delivery string, err error) {
+	before := d.Tried(p.Dir, q.ID)
 	for {
 		menu, shown, err := p.Look(ctx)
 		if err != nil {
@@ -109,7 +112,7 @@ func (p Pane) Answer(ctx context.Context, d *Dialogs, q orchestrator.Question) (
 			return orchestrator.DeliverySent, nil
 		case !agent.SameScreen(shown, q.Text) || len(keys) == 0:
 			return orchestrator.DeliveryRefused, nil
-		case tried >= maxPresses:
+		case before > 0 || tried >= maxPresses:
 			return orchestrator.DeliveryIndeterminate, nil
 		}
 		if err := Free(ctx, p.Server, p.Now()); err != nil {
@@ -120,19 +123,24 @@ func (p Pane) Answer(ctx context.Context, d *Dialogs, q orchestrator.Question) (
 		}
 		out, err := p.Server.SendKey(ctx, p.ID, keys...)
 		if err == nil && out.Delivery == tmux.Refused {
-			err = errors.Join(errors.New("the keys were not taken: "+out.Why), d.Try(p.Dir, q.ID, -1))
-		}
-		if err == nil {
-			err = p.reacts(ctx, q.Text)
+			err = errors.Join(ErrRefused, errors.New(out.Why), d.Try(p.Dir, q.ID, -1))
 		}
 		if err != nil {
 			return "", err
 		}
+		if changed, err := p.reacts(ctx, q.Text); err != nil {
+			return "", err
+		} else if changed {
+			return orchestrator.DeliverySent, nil
+		}
 	}
 }
 
-// reacts waits until the screen shows something else, but not long.
-func (p Pane) reacts(ctx context.Context, text string) error {
+// ErrRefused means that a pane takes no keys, as while a person reads back in it.
+var ErrRefused = errors.New("the keys were not taken")
+
+// reacts waits until the screen shows something else, but not long, and reports whether it does.
+func (p Pane) reacts(ctx context.Context, text string) (changed bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, reaction, errSlow)
 	defer cancel()
 	tick := time.NewTicker(glance)
@@ -141,13 +149,13 @@ func (p Pane) reacts(ctx context.Context, text string) error {
 		select {
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), errSlow) {
-				return nil
+				return false, nil
 			}
-			return context.Cause(ctx)
+			return false, context.Cause(ctx)
 		case <-tick.C:
 		}
 		if _, shown, err := p.Look(ctx); err == nil && !agent.SameScreen(shown, text) {
-			return nil
+			return true, nil
 		}
 	}
 }

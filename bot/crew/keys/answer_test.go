@@ -60,7 +60,8 @@ func TestProtocolP14AnAnswerIsPressedAtItsDialogAlone(t *testing.T) {
 		tried  int
 	}{
 		"at once":             {"1", dialog, 0, orchestrator.DeliverySent, 1},
-		"a key is lost":       {"1 2", dialog, 1, orchestrator.DeliverySent, 3},
+		"a key is lost":       {"1 2", dialog, 0, orchestrator.DeliverySent, 2},
+		"another call tried":  {"1", dialog, 1, orchestrator.DeliveryIndeterminate, 1},
 		"every key is lost":   {"1 2 3 4 5", dialog, 0, orchestrator.DeliveryIndeterminate, 3},
 		"it was tried before": {"1", dialog, 3, orchestrator.DeliveryIndeterminate, 3},
 		"another dialog":      {"1", "Run rm?\n> yes\n  no", 0, orchestrator.DeliveryRefused, 0},
@@ -104,5 +105,19 @@ func TestALongDialogSaysThatItIsLonger(t *testing.T) {
 	a, b := look("rm "+wide), look("ls "+wide)
 	if n := len([]rune(a)); n > orchestrator.MaxEventText || !strings.HasPrefix(a, "more above: attach (") || !strings.HasSuffix(a, dialog) || a == b {
 		t.Errorf("%d characters, the same %v: %q", n, a == b, a)
+	}
+}
+
+// The same dialog once more is a second request, which the answer to the first does not permit.
+func TestProtocolP14AnAnswerPermitsOneRequest(t *testing.T) {
+	t.Parallel()
+	p := paneWith(t, "1; do read line; done; printf '\\033[2J\\033[Hat work'; sleep 0.4; printf '\\033[2J\\033[H\\nRun ls?\\n> yes\\n  no\\n'; for i in 1")
+	var d keys.Dialogs
+	got, err := p.Answer(t.Context(), &d, orchestrator.Question{ID: "d1", Text: dialog, Answer: "yes"})
+	if tried := d.Tried(p.Dir, "d1"); err != nil || got != orchestrator.DeliverySent || tried != 1 {
+		t.Fatalf("%q, %d tries, %v", got, tried, err)
+	}
+	if got, err = p.Answer(t.Context(), &d, orchestrator.Question{ID: "d1", Text: dialog, Answer: "yes"}); got == orchestrator.DeliveryRefused || err != nil || d.Tried(p.Dir, "d1") != 1 {
+		t.Errorf("%q, %d tries, %v", got, d.Tried(p.Dir, "d1"), err)
 	}
 }
