@@ -2,14 +2,17 @@ package crew
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/crew/keys"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide/dialog"
+	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/tmux"
 )
 
@@ -94,5 +97,8 @@ func (r *Crew) AnswerDialog(ctx context.Context, e orchestrator.Effect, s *orche
 		return refusedDelivery(), nil
 	}
 	delivery, err := at.Answer(ctx, &r.dialogs, s.Questions[i])
+	if errors.Is(err, keys.ErrPerson) || errors.Is(err, keys.ErrRefused) {
+		err = engine.Remote(err, 10*time.Second) // until the person is done, see the limit of this effect
+	}
 	return orchestrator.Result{Delivery: delivery}, err
 }

@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,6 +151,27 @@ func TestProtocolP14AKnownDialogIsPutToAPerson(t *testing.T) {
 		m.hold = nil
 		m.failing(orchestrator.EffAnswerDialog, orchestrator.FailNever)
 		m.parked(orchestrator.ReasonAgentDialog)
+	})
+	t.Run("a person is at the pane", func(t *testing.T) {
+		m := begin(t, orchestrator.DeliverySent)
+		m.s.Settings.LimitRemote = orchestrator.Duration(time.Minute)
+		m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffAnswerDialog }
+		m.command("answer", map[string]any{"id": m.asked().ID, "text": "1"})
+		began := m.now
+		for n := 0; !m.s.Ended(); n++ {
+			if n > 10_000 {
+				t.Fatal("it is tried for ever")
+			}
+			m.now = m.now.Add(10 * time.Second)
+			i := slices.IndexFunc(m.s.Pending, func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffAnswerDialog })
+			m.do(orchestrator.Input{Kind: orchestrator.InEffectFailed, Effect: &orchestrator.Outcome{
+				ID: m.s.Pending[i].ID, Class: orchestrator.FailRemote, Error: "a person types", Wait: orchestrator.Duration(10 * time.Second),
+			}})
+		}
+		m.parked(orchestrator.ReasonAgentDialog)
+		if waited, want := m.now.Sub(began), m.s.Settings.LimitHumanWait.D(); waited < want || waited > want+time.Minute {
+			t.Errorf("parked after %v, want %v", waited, want)
+		}
 	})
 	t.Run("no answer in time", func(t *testing.T) {
 		m := begin(t, orchestrator.DeliverySent)
