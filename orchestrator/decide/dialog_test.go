@@ -173,6 +173,19 @@ func TestProtocolP14AKnownDialogIsPutToAPerson(t *testing.T) {
 			t.Errorf("parked after %v, want %v", waited, want)
 		}
 	})
+	t.Run("a screen that moves", func(t *testing.T) {
+		m := begin(t, orchestrator.DeliverySent)
+		first := m.s.Deadlines["question/"+m.asked().ID]
+		for _, minute := range []string{"1", "2", "3", "4"} {
+			m.now = m.now.Add(time.Minute)
+			m.report("planner", standing("Run ls? 12:0"+minute))
+			if at := m.s.Deadlines["question/"+m.asked().ID]; !at.Equal(first.Time) {
+				t.Errorf("asked until %v, first until %v", at, first)
+			}
+		}
+		m.report("planner", standing("Run ls? 12:05"))
+		m.parked(orchestrator.ReasonAgentDialog)
+	})
 	t.Run("no answer in time", func(t *testing.T) {
 		m := begin(t, orchestrator.DeliverySent)
 		if m.s.Settings.QuestionTimeout != "decide" {

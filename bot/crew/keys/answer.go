@@ -19,6 +19,8 @@ const (
 	reaction = 2 * time.Second
 	// glance is the time between two looks for that.
 	glance = 100 * time.Millisecond
+	// settled is how long a screen must be quiet until a person is asked about what it shows instead.
+	settled = 5 * time.Second
 )
 
 // Pane is one whose program may ask a person by a dialog.
@@ -87,8 +89,8 @@ func (p Pane) Asks(ctx context.Context, d *Dialogs, q *orchestrator.Question, ou
 	}
 	d.show(p.Dir, p.Now())
 	out.Dialog, out.Choices = shown, menu.Labels()
-	if q != nil && agent.SameScreen(q.Text, shown) {
-		out.Dialog = q.Text
+	if q != nil && (agent.SameScreen(q.Text, shown) || out.Silence.D() < settled) {
+		out.Dialog, out.Choices = q.Text, q.Options
 	}
 	return true
 }

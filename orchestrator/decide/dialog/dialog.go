@@ -1,4 +1,4 @@
-// Package dialog says what follows from a dialog that an agent's program shows, and from its answer. It is pure. The answer
+// Package dialog says what follows from a dialog that an agent's program shows, and from its answer. Beside the state that it is given it is pure. The answer
 // may permit the agent to act: only a person gives it.
 package dialog
 
@@ -12,6 +12,12 @@ import (
 
 // MaxText is how much of a screen a person is shown, in characters.
 const MaxText = orchestrator.MaxEventText
+
+// MaxAsked is how many questions about dialogs of a launch may follow one another without an answer: its screen may move.
+const MaxAsked = 5
+
+// Rule is the counter of those.
+func Rule(launch orchestrator.Launch) string { return "dialog/" + string(launch) }
 
 // Of is the open question about a dialog of an agent's program, or nil.
 func Of(s *orchestrator.State, key orchestrator.AgentKey) *orchestrator.Question {
@@ -38,6 +44,25 @@ type Seen struct {
 	Known bool                   // the program shows a dialog that a person is asked about
 	Gone  bool                   // the one that is asked about is gone, or another one
 	Ask   *orchestrator.Question // a new one
+
+	until orchestrator.Time // when the same dialog, on a screen that moves, is no longer waited for
+}
+
+// Count counts the questions that follow one another without an answer, and has them end together. timer names the deadline
+// of a question.
+func (seen Seen) Count(s *orchestrator.State, launch orchestrator.Launch, timer func(id string) string) {
+	if seen.Gone && !seen.Known {
+		delete(s.Counters, Rule(launch))
+	}
+	if seen.Ask == nil {
+		return
+	}
+	if !seen.until.IsZero() {
+		s.Deadlines[timer(seen.Ask.ID)] = seen.until
+	}
+	c := s.Counters[Rule(launch)]
+	c.N++
+	s.Counters[Rule(launch)] = c
 }
 
 // See judges a report. The number of a question is that of the next record: a state of before has no other one with it. What a person has answered is not asked again before the answer was tried.
@@ -51,7 +76,9 @@ func See(s *orchestrator.State, rep *orchestrator.AgentReport) (seen Seen) {
 		if q.Text == text && slices.Equal(q.Options, rep.Choices) {
 			return seen
 		}
-		seen.Gone = true
+		if seen.Gone = true; slices.Equal(q.Options, rep.Choices) {
+			seen.until = s.Deadlines["question/"+q.ID]
+		}
 	}
 	if seen.Known {
 		role, task := rep.Key.Split()
