@@ -121,3 +121,16 @@ func TestProtocolP14AnAnswerPermitsOneRequest(t *testing.T) {
 		t.Errorf("%q, %d tries, %v", got, d.Tried(p.Dir, "d1"), err)
 	}
 }
+
+// A screen that moves is asked about once more when it is quiet.
+func TestAQuestionStaysWhileTheScreenMoves(t *testing.T) {
+	t.Parallel()
+	p := paneWith(t, "1")
+	q := &orchestrator.Question{ID: "d1", Text: "Run ls? 12:01", Options: []string{"yes"}}
+	for silence, want := range map[time.Duration]string{0: q.Text, time.Minute: dialog} {
+		out := &orchestrator.AgentReport{Silence: orchestrator.Duration(silence)}
+		if !p.Asks(t.Context(), &keys.Dialogs{}, q, out) || out.Dialog != want {
+			t.Errorf("quiet for %v: %q", silence, out.Dialog)
+		}
+	}
+}
