@@ -289,6 +289,7 @@ type CommandArgs struct {
 	Role    string   `json:"role,omitempty"`    // say: the agent
 	Seen    bool     `json:"seen,omitempty"`    // approve: the comment of the gate was read, and shows Of
 	Text    string   `json:"text,omitempty"`    // answer, changes, say
+	Written Time     `json:"written,omitzero"`  // answer: when the comment was, by its server
 }
 
 // UnmarshalJSON reads what has the right type; the command says what it misses.

@@ -2,14 +2,17 @@ package crew
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/crew/keys"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide/dialog"
+	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/tmux"
 )
 
@@ -62,32 +65,23 @@ func paneOf(r *Crew, launch orchestrator.Launch, pane tmux.Pane) (keys.Pane, boo
 }
 
 // asks tells of a known dialog that an agent without a person shows, and reports whether it shows one. A screen is looked
-// at while it is quiet, and while a person is asked about what it shows.
+// at while it is quiet or its program waits by its hooks, and while a person is asked about what it shows.
 func (r *observer) asks(ctx context.Context, out *orchestrator.AgentReport, pane tmux.Pane, status signal.Status) bool {
 	at, may := paneOf(r.Crew, out.Launch, pane)
 	q := dialog.Of(r.state(), out.Key)
 	if !may || r.state().Interactive || status.State == signal.Idle || status.State == signal.RateLimited {
 		return false
 	}
-	if quiet := out.Silence.D(); q == nil && quiet < dialogTime {
-		r.within(dialogTime - quiet)
+	open := max(out.Silence.D(), keys.Waits(status, r.Now()))
+	if q == nil && open < dialogTime {
+		r.within(dialogTime - open)
 		return false
 	}
-	menu, shown, err := at.Look(ctx)
-	if err != nil && q != nil {
-		shown, menu = q.Text, agent.Menu{}
-		out.Dialog, out.Choices = q.Text, q.Options // the next look tells more
+	shown := at.Asks(ctx, &r.dialogs, q, out)
+	if shown {
+		r.within(idleTime)
 	}
-	if shown == "" {
-		return false
-	}
-	if r.within(idleTime); err == nil {
-		out.Dialog, out.Choices = shown, menu.Labels()
-	}
-	if q != nil && agent.SameScreen(q.Text, shown) {
-		out.Dialog = q.Text
-	}
-	return true
+	return shown
 }
 
 // AnswerDialog presses what a person chose of a dialog that an agent's program shows. Nothing is pressed when the dialog is
@@ -103,5 +97,8 @@ func (r *Crew) AnswerDialog(ctx context.Context, e orchestrator.Effect, s *orche
 		return refusedDelivery(), nil
 	}
 	delivery, err := at.Answer(ctx, &r.dialogs, s.Questions[i])
+	if errors.Is(err, keys.ErrPerson) || errors.Is(err, keys.ErrRefused) {
+		err = engine.Remote(err, 10*time.Second) // until the person is done, see the limit of this effect
+	}
 	return orchestrator.Result{Delivery: delivery}, err
 }

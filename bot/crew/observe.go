@@ -263,9 +263,9 @@ func (r *observer) reportLive(ctx context.Context, out *orchestrator.AgentReport
 			out.Fault = orchestrator.ServiceFault(r.provider(out.Launch).Fault(status.Failure))
 		}
 	case signal.WaitingPermission, signal.WaitingAnswer:
-		switch open := now.Sub(status.Since); {
+		switch open := keys.Waits(status, now); {
 		case status.Since.IsZero():
-		case dialog.Closed(r.state(), out.Key, status.Since): // until the next signal the program is at work
+		case dialog.Covers(r.state(), out.Key, status.Since, r.dialogs.Shown(r.launchDir(out.Launch))): // until the next signal it is at work
 			return r.lookAtScreen(ctx, out, pane, status)
 		case open >= dialogTime:
 			out.Dialog = string(status.State)

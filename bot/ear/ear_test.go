@@ -66,6 +66,20 @@ func TestGitHub54BareAndOfAReviewAndAnswers(t *testing.T) {
 			t.Errorf("answers %q, want %q", got, want)
 		}
 	})
+	t.Run("to a dialog", func(t *testing.T) {
+		s := newScene(t)
+		s.start()
+		guess := s.comment("/agentmux answer d"+fmt.Sprint(s.st.Seq+1)+" 1", "wil")
+		s.pass(time.Minute)
+		s.input(orchestrator.Input{Kind: orchestrator.InAgent, Agent: &orchestrator.AgentReport{
+			Key: "planner", Launch: s.st.Agents["planner"].Launch, Condition: orchestrator.AgentLive, Dialog: "Run ls?", Choices: []string{"yes", "no"},
+		}})
+		s.hear()
+		id := s.st.Questions[0].ID
+		s.want(guess, "eyes -1", "the answer was written before question "+id+" was asked: read it, then answer "+id+" <number>")
+		s.want(s.say("/agentmux answer 1", "wil"), "eyes -1", "question "+id+" is about a dialog, whose answer may permit the agent to act: read it, then answer "+id+" <number>")
+		s.want(s.say("/agentmux answer "+id+" 1", "wil"), "eyes +1", "")
+	})
 	t.Run("review", func(t *testing.T) {
 		s := newScene(t)
 		s.start()

@@ -388,6 +388,7 @@ func (j *judgement) line(ctx context.Context, a gate.Answer) error {
 		p.Args.Role, p.Args.Text = j.order.to(j.isRole)
 	case "answer":
 		p.Args.ID, p.Args.Text = j.order.about()
+		p.Args.Written = orchestrator.At(j.w.written)
 	case "changes":
 		p.Args.Text = j.order.Text.String()
 	case "approve":

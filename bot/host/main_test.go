@@ -104,6 +104,7 @@ type scenario struct {
 	Print   map[string]string   // agent key -> what it prints first
 	Dialog  map[string]int      // agent key -> show a dialog that takes this key press, and go on when no other comes
 	Menu    map[string]int      // agent key -> show a dialog for a person, which takes that many lines, before what it does
+	Hooked  map[string]bool     // agent key -> its Menu is told by hooks until Hold lets it go on, and something on the screen moves
 	Forge   map[string]string   // agent key -> error of the exit record that its first launch writes itself
 	Holes   map[string]string   // task -> a file of 70 MB that holds nothing
 	Again   map[string]int      // agent key -> how often a launch submits again when it is refused
@@ -171,7 +172,7 @@ func (p *player) key() string {
 func (p *player) run() int {
 	launch, _ := p.who.Launch.Parts()
 	attempt := launch.Attempt
-	if p.what.Hold[p.key()] {
+	if p.what.Hold[p.key()] && !p.what.Hooked[p.key()] {
 		p.hold()
 	}
 	fmt.Println(p.what.Print[p.key()])
@@ -179,7 +180,7 @@ func (p *player) run() int {
 		return 9
 	}
 	if takes := p.what.Menu[p.key()]; takes > 0 && attempt == 1 {
-		menu(takes)
+		p.menu(takes)
 	}
 	if text := p.what.Forge[p.key()]; text != "" {
 		p.write(filepath.Join(session.LaunchesDir, string(p.who.Launch), "exit.json"), `{"version":1,"code":127,"error":"`+text+`"}`)
@@ -228,16 +229,18 @@ func (p *player) run() int {
 	return 5
 }
 
+// hook tells of an event.
+func (p *player) hook(event, data string) {
+	dir := filepath.Join(p.who.Dir, session.LaunchesDir, string(p.who.Launch))
+	if _, err := signal.Record(dir, event, strings.NewReader(data), time.Now(), nil); err != nil {
+		fmt.Println(err)
+	}
+}
+
 // listen is a program with hooks whose turn ends without a submission, and which then
 // takes one line.
 func (p *player) listen() int {
-	say := func(event, data string) {
-		dir := filepath.Join(p.who.Dir, session.LaunchesDir, string(p.who.Launch))
-		if _, err := signal.Record(dir, event, strings.NewReader(data), time.Now(), nil); err != nil {
-			fmt.Println(err)
-		}
-	}
-	hook := func(event string) { say(event, "{}") }
+	say, hook := p.hook, func(event string) { p.hook(event, "{}") }
 	hook("SessionStart")
 	hook("UserPromptSubmit")
 	sender := "system"
@@ -293,8 +296,31 @@ func (p *player) dialog(takes int) bool {
 }
 
 // menu shows a dialog until it has taken that many lines, each of which looks as if it was lost.
-func menu(takes int) {
+func (p *player) menu(takes int) {
 	fmt.Print("Run this command?\n$ rm -r build\n> yes\n  no\n")
+	if p.what.Hooked[p.key()] {
+		for _, event := range []string{"SessionStart", "UserPromptSubmit", "PermissionRequest"} {
+			p.hook(event, "{}")
+		}
+		defer func() {
+			if p.what.Hold[p.key()] {
+				p.hold()
+			}
+			p.hook("PostToolUse", "{}")
+		}()
+		answered := make(chan struct{})
+		defer close(answered)
+		go func() {
+			for tick := time.NewTicker(50 * time.Millisecond); ; {
+				select {
+				case now := <-tick.C:
+					fmt.Print("\x1b7\x1b[12;1Hat " + now.Format(time.StampMilli) + "\x1b8")
+				case <-answered:
+					return
+				}
+			}
+		}()
+	}
 	in := bufio.NewReader(os.Stdin)
 	for range takes {
 		if _, err := in.ReadString('\n'); err != nil {

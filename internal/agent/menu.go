@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/internal/document"
 )
 
@@ -39,21 +38,45 @@ func (m Menu) Keys(label string) []string {
 	return m.Choices[i].Keys
 }
 
-// menuLines is how many lines of a screen, from its end, a dialog may fill.
+// menuLines is how many lines of a screen a dialog may fill, from its text to the end.
 const menuLines = 20
 
-// Menu returns the known dialog that a screen shows, with the lines that a person decides by; false if it shows none.
+// Menu returns the known dialog that a screen shows, the lowest one, with all lines down to its choices: what a person
+// decides by may be above its text, and what is below moves by itself. It is false if the screen shows none, or a program
+// that is at work or waits for an input.
 func (p Provider) Menu(screen string) (m Menu, shown string, ok bool) {
-	shown = strings.Join(LastLines(screen, menuLines), "\n")
-	if len(p.Dialogs) == 0 || p.Screen(screen) == signal.Idle {
+	lines := LastLines(screen, len(screen))
+	if len(p.Dialogs) == 0 || p.Screen(screen) != "" {
 		return Menu{}, "", false
 	}
-	for _, m := range p.Dialogs {
-		if strings.Contains(squeezed(shown), squeezed(m.Text)) {
-			return m, shown, true
+	from := max(0, len(lines)-menuLines) - 1
+	for _, known := range p.Dialogs {
+		for i := len(lines) - 1; i > from; i-- {
+			if strings.Contains(plain(strings.Join(lines[i:], "\n")), plain(known.Text)) {
+				m, from, ok = known, i, true
+			}
 		}
 	}
-	return Menu{}, "", false
+	if !ok {
+		return Menu{}, "", false
+	}
+	return m, strings.Join(lines[:m.end(lines, from)], "\n"), true
+}
+
+// end returns where the lines of a dialog end whose text begins at from: behind its last choice, if the screen names all of
+// them as the person is shown them.
+func (m Menu) end(lines []string, from int) (end int) {
+	for _, label := range m.Labels() {
+		i := len(lines) - 1
+		for i >= from && !strings.Contains(" "+strings.ToLower(plain(lines[i]))+" ", " "+strings.ToLower(plain(label))+" ") {
+			i--
+		}
+		if i < from {
+			return len(lines)
+		}
+		end = max(end, i+1)
+	}
+	return end
 }
 
 // LastLines returns the last n lines of a screen with text: a dead pane shows empty lines, and below them a note of tmux.
@@ -67,24 +90,20 @@ func LastLines(text string, n int) []string {
 	return words[max(0, len(words)-n):]
 }
 
-// SameScreen compares what screens show, however wide they are. A mark that was moved to another choice makes a difference.
-func SameScreen(a, b string) bool { return squeezed(a) == squeezed(b) }
+// SameScreen compares what screens show, however their words are laid out. A mark that was moved to another choice makes a
+// difference.
+func SameScreen(a, b string) bool { return plain(a) == plain(b) }
 
-// squeezed is a text without white space and the lines of boxes.
-func squeezed(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || r >= 0x2500 && r <= 0x257f {
-			return -1
-		}
-		return r
-	}, text)
+// plain is a text with one blank for each run of white space and lines of boxes.
+func plain(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r >= 0x2500 && r <= 0x257f }), " ")
 }
 
 // menuProblems returns what is wrong with the dialogs of a provider, by their keys.
 func menuProblems(menus []Menu, say func(key, format string, args ...any)) {
 	for i, m := range menus {
 		at := fmt.Sprintf("dialogs[%d]", i)
-		if squeezed(m.Text) == "" {
+		if plain(m.Text) == "" {
 			say(at+".text", "required") // nothing but white space is on every screen
 		}
 		if m.Choices != nil && len(m.Choices) == 0 { // a missing list is told of where the file is read

@@ -11,7 +11,7 @@ import (
 var mayRun = agent.Menu{Text: "Run this command?", Choices: []agent.Choice{{Label: "yes", Keys: []string{"1", "Enter"}}, {Label: "no", Keys: []string{"Escape"}}}}
 
 func TestTheKnownDialogOnAScreen(t *testing.T) {
-	p := agent.Provider{Dialogs: []agent.Menu{mayRun}, Ready: []string{"? for shortcuts"}}
+	p := agent.Provider{Dialogs: []agent.Menu{mayRun}, Ready: []string{"? for shortcuts"}, Busy: []string{"esc to interrupt"}}
 	for name, c := range map[string]struct {
 		screen string
 		shown  string
@@ -21,6 +21,10 @@ func TestTheKnownDialogOnAScreen(t *testing.T) {
 		"nothing of it":           {"at work", ""},
 		"an input waits below it": {"Run this command?\n? for shortcuts\n", ""},
 		"far above":               {"Run this command?\n" + strings.Repeat("x\n", 20), ""},
+		"all that is above it":    {strings.Repeat("x\n", 30) + "Run this command?\n yes", strings.Repeat("x\n", 30) + "Run this command?\n yes"},
+		"a clock below":           {"Run this command?\n 1. Yes\n 2. no\n 12:01, now\n", "Run this command?\n 1. Yes\n 2. no"},
+		"choices that it runs":    {"Run this command?\n$ yes no\n rm\n> yes\n  no\n", "Run this command?\n$ yes no\n rm\n> yes\n  no"},
+		"above a program at work": {"Run this command?\n 1. yes\n 2. no\n* esc to interrupt\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, shown, ok := p.Menu(c.screen)
@@ -32,8 +36,12 @@ func TestTheKnownDialogOnAScreen(t *testing.T) {
 	if got := mayRun.Keys("yes"); !slices.Equal(got, []string{"1", "Enter"}) || mayRun.Keys("Yes!") != nil {
 		t.Errorf("keys %q", got)
 	}
-	if !agent.SameScreen("│ a b │\n", "a\nb") || agent.SameScreen("> a\n  b", "  a\n> b") {
-		t.Error("width makes a difference, or the mark of a choice makes none")
+	if !agent.SameScreen("│ a b │\n", "a\nb") || agent.SameScreen("> a\n  b", "  a\n> b") || agent.SameScreen("rm -r /tmp/a", "rm -r / tmp/a") {
+		t.Error("width makes a difference, or the mark of a choice or a blank makes none")
+	}
+	two := agent.Provider{Dialogs: []agent.Menu{mayRun, {Text: "Read?"}}}
+	if m, _, ok := two.Menu("Run this command?\n yes\nRead?\n"); !ok || m.Text != "Read?" {
+		t.Errorf("%q is not the lowest", m.Text)
 	}
 }
 

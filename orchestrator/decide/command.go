@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide/dialog"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/workflows"
@@ -293,7 +294,7 @@ func (r *reducer) cmdAnswer(p orchestrator.Payload) string {
 	if r.def.Team != nil {
 		of = strings.TrimSpace(p.Args.Role)
 	}
-	open := duty.OpenQuestions(r.s, of)
+	open, named := duty.OpenQuestions(r.s, of), id != ""
 	switch {
 	case text == "":
 		return "answer needs a text"
@@ -311,7 +312,8 @@ func (r *reducer) cmdAnswer(p orchestrator.Payload) string {
 	if !q.Open() {
 		return "question " + id + " was answered already"
 	}
-	if fault := duty.PickFault(q, text); fault != "" {
+	written := cmp.Or(p.Args.Written, r.in.Line.At).Time
+	if fault := cmp.Or(dialog.AnswerFault(q, named, written), duty.PickFault(q, text)); fault != "" {
 		return fault
 	}
 	if r.s.Parked() && r.s.OutcomeReason == orchestrator.ReasonQuestion {

@@ -146,10 +146,10 @@ func (c *crew) stop(key orchestrator.AgentKey) string {
 		a.Launch, a.Waiting = "", ""
 	}
 	c.s.Agents[key] = a
+	c.closeDialog(key)
 	if launch == "" {
 		return ""
 	}
-	c.closeDialog(key)
 	c.dropPending(dialog.Answers(launch))
 	role, task := key.Split()
 	if l := c.in.Line; l == nil || l.Launch != launch || c.s.Ended() {

@@ -17,6 +17,7 @@ func (c *crew) knownDialog(rep *orchestrator.AgentReport) bool {
 		c.questions.ask(*seen.Ask)
 		c.waits(rep)
 	}
+	seen.Count(c.s, rep.Launch, questionTimer)
 	return seen.Known
 }
 
@@ -24,6 +25,7 @@ func (c *crew) knownDialog(rep *orchestrator.AgentReport) bool {
 func (c *crew) answerDialog(q *orchestrator.Question) {
 	key := orchestrator.KeyOf(q.Role, q.Task)
 	launch := c.s.Agents[key].Launch
+	delete(c.s.Counters, dialog.Rule(launch))
 	c.effect(orchestrator.EffAnswerDialog, "dialog/"+string(launch), orchestrator.Args{Launch: launch, Role: q.Role, Task: q.Task, Question: q.ID})
 	c.noLongerWaits(key)
 }

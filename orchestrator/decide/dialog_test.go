@@ -1,8 +1,10 @@
 package decide_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
 )
@@ -54,8 +56,8 @@ func TestProtocolP14AKnownDialogIsPutToAPerson(t *testing.T) {
 	}
 	t.Run("answered", func(t *testing.T) {
 		m := begin(t, orchestrator.DeliverySent)
-		m.refused("answer", map[string]any{"text": "perhaps"})
-		m.refused("answer", map[string]any{"text": "3"})
+		m.refused("answer", map[string]any{"id": m.asked().ID, "text": "perhaps"})
+		m.refused("answer", map[string]any{"id": m.asked().ID, "text": "3"})
 		m.command("answer", map[string]any{"id": m.asked().ID, "text": "YES"})
 		if q := m.s.Questions[0]; q.Open() || q.Answer != "yes" || m.pressed() != 1 || m.s.Ended() || len(m.s.Messages) > 0 || m.s.Agents["planner"].Waiting != "" {
 			t.Errorf("%+v, pressed %d times, outcome %q", q, m.pressed(), m.s.OutcomeReason)
@@ -64,10 +66,37 @@ func TestProtocolP14AKnownDialogIsPutToAPerson(t *testing.T) {
 		m.report("planner", standing("Run ls?"))
 		m.asked() // a new one with the same words
 	})
+	t.Run("an answer that may be about another dialog", func(t *testing.T) {
+		m := begin(t, orchestrator.DeliverySent)
+		q := m.asked()
+		unread := q.AskedAt.Add(-2 * time.Second).Format(time.RFC3339)
+		early := m.commandInput("answer", map[string]any{"id": q.ID, "text": "1"})
+		early.Line.At = orchestrator.At(q.AskedAt.Add(-2 * time.Second))
+		for name, say := range map[string]func(){
+			"no id":               func() { m.command("answer", map[string]any{"text": "1"}) },
+			"a line of before":    func() { m.do(early) },
+			"a comment of before": func() { m.command("answer", map[string]any{"id": q.ID, "text": "1", "written": unread}) },
+		} {
+			say()
+			if d, _ := m.last(orchestrator.EvCommandRefused).Data.(orchestrator.CommandRefusedRecord); !strings.Contains(d.Reason, "answer "+q.ID+" <number>") || m.pressed() > 0 {
+				t.Errorf("%s: refused with %q, pressed %d times", name, d.Reason, m.pressed())
+			}
+		}
+		m.asked()
+	})
+	t.Run("ids of another machine", func(t *testing.T) {
+		m := begin(t, orchestrator.DeliverySent)
+		first := m.asked().ID
+		m.s.Questions = nil // as it was before
+		m.report("planner", standing("Run ls?"))
+		if m.asked().ID == first {
+			t.Errorf("%s is there twice", first)
+		}
+	})
 	t.Run("while it is being pressed", func(t *testing.T) {
 		m := begin(t, orchestrator.DeliverySent)
 		m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffAnswerDialog }
-		m.command("answer", map[string]any{"text": "1"})
+		m.command("answer", map[string]any{"id": m.asked().ID, "text": "1"})
 		m.report("planner", standing("Run ls?"))
 		if len(m.s.Questions) != 1 {
 			t.Errorf("asked again: %+v", m.s.Questions)
@@ -87,7 +116,7 @@ func TestProtocolP14AKnownDialogIsPutToAPerson(t *testing.T) {
 	})
 	t.Run("gone when it was to be pressed", func(t *testing.T) {
 		m := begin(t, orchestrator.DeliveryRefused)
-		m.command("answer", map[string]any{"text": "1"})
+		m.command("answer", map[string]any{"id": m.asked().ID, "text": "1"})
 		d, _ := m.last(orchestrator.EvInputIgnored).Data.(orchestrator.InputIgnoredRecord)
 		if d.Tool != orchestrator.EffAnswerDialog || !strings.HasSuffix(d.Reason, "nothing was pressed") || m.s.Ended() {
 			t.Errorf("%+v, outcome %q", d, m.s.OutcomeReason)
@@ -112,15 +141,49 @@ func TestProtocolP14AKnownDialogIsPutToAPerson(t *testing.T) {
 	})
 	t.Run("three tries", func(t *testing.T) {
 		m := begin(t, orchestrator.DeliveryIndeterminate)
-		m.command("answer", map[string]any{"text": "1"})
+		m.command("answer", map[string]any{"id": m.asked().ID, "text": "1"})
 		m.parked(orchestrator.ReasonAgentDialog)
 	})
 	t.Run("it cannot be pressed", func(t *testing.T) {
 		m := begin(t, orchestrator.DeliverySent)
 		m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffAnswerDialog }
-		m.command("answer", map[string]any{"text": "1"})
+		m.command("answer", map[string]any{"id": m.asked().ID, "text": "1"})
 		m.hold = nil
 		m.failing(orchestrator.EffAnswerDialog, orchestrator.FailNever)
+		m.parked(orchestrator.ReasonAgentDialog)
+	})
+	t.Run("a person is at the pane", func(t *testing.T) {
+		m := begin(t, orchestrator.DeliverySent)
+		m.s.Settings.LimitRemote = orchestrator.Duration(time.Minute)
+		m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffAnswerDialog }
+		m.command("answer", map[string]any{"id": m.asked().ID, "text": "1"})
+		began := m.now
+		for n := 0; !m.s.Ended(); n++ {
+			if n > 10_000 {
+				t.Fatal("it is tried for ever")
+			}
+			m.now = m.now.Add(10 * time.Second)
+			i := slices.IndexFunc(m.s.Pending, func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffAnswerDialog })
+			m.do(orchestrator.Input{Kind: orchestrator.InEffectFailed, Effect: &orchestrator.Outcome{
+				ID: m.s.Pending[i].ID, Class: orchestrator.FailRemote, Error: "a person types", Wait: orchestrator.Duration(10 * time.Second),
+			}})
+		}
+		m.parked(orchestrator.ReasonAgentDialog)
+		if waited, want := m.now.Sub(began), m.s.Settings.LimitHumanWait.D(); waited < want || waited > want+time.Minute {
+			t.Errorf("parked after %v, want %v", waited, want)
+		}
+	})
+	t.Run("a screen that moves", func(t *testing.T) {
+		m := begin(t, orchestrator.DeliverySent)
+		first := m.s.Deadlines["question/"+m.asked().ID]
+		for _, minute := range []string{"1", "2", "3", "4"} {
+			m.now = m.now.Add(time.Minute)
+			m.report("planner", standing("Run ls? 12:0"+minute))
+			if at := m.s.Deadlines["question/"+m.asked().ID]; !at.Equal(first.Time) {
+				t.Errorf("asked until %v, first until %v", at, first)
+			}
+		}
+		m.report("planner", standing("Run ls? 12:05"))
 		m.parked(orchestrator.ReasonAgentDialog)
 	})
 	t.Run("no answer in time", func(t *testing.T) {

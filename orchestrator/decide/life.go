@@ -35,7 +35,7 @@ func (r *reducer) agentLive(rep *orchestrator.AgentReport) {
 	switch {
 	case r.s.Paused:
 	case !r.s.Interactive && r.crew.knownDialog(rep):
-		if q := dialog.Of(r.s, rep.Key); q != nil && !duty.Reachable(r.def, r.s, q.Task) {
+		if q := dialog.Of(r.s, rep.Key); q != nil && (!duty.Reachable(r.def, r.s, q.Task) || r.s.Counters[dialog.Rule(rep.Launch)].N > dialog.MaxAsked) {
 			r.questionTimeout(q.ID)
 		}
 	case rep.Dialog != "" && !r.s.Interactive:

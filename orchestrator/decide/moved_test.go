@@ -74,6 +74,25 @@ func TestProtocolR7EachPhaseContinuesElsewhere(t *testing.T) {
 	}
 }
 
+// A dialog is on a screen of the other machine: neither its question nor its answer travels.
+func TestProtocolR7NoDialogIsAnsweredElsewhere(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	m.report("planner", standing("Run ls?"))
+	id := m.asked().ID
+	m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffAnswerDialog }
+	m.command("answer", map[string]any{"id": id, "text": "1"})
+	m.s.Questions = append(m.s.Questions, orchestrator.Question{ID: "d900", Kind: orchestrator.KindDialog, Role: "planner", Text: "Run rm?", Options: []string{"yes"}, AskedAt: orchestrator.At(m.now)})
+	m.move(func(string) bool { return true })
+	for _, e := range m.s.Pending {
+		if e.Type == orchestrator.EffAnswerDialog {
+			t.Errorf("pending: %+v", e)
+		}
+	}
+	if a := m.s.Agents["planner"]; m.s.Questions[1].Open() || a.Waiting != "" || a.Launch == "" {
+		t.Errorf("%+v, %+v", m.s.Questions[1], a)
+	}
+}
+
 // Submitted work that waits for its integration is integrated from the tree that came along.
 func TestProtocolR7SubmittedWorkIsIntegratedElsewhere(t *testing.T) {
 	m := newSim(t, "quick", nil)

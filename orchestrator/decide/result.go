@@ -74,7 +74,11 @@ func (r *reducer) effectFailed() {
 	if e.Since.IsZero() || o.Class == orchestrator.FailAway { // the limit is for what follows
 		e.Since = r.now
 	}
-	pause, final := retry.Next(*e, o, r.now.Time, r.s.Settings.LimitRemote.D())
+	limit := r.s.Settings.LimitRemote
+	if e.Type == orchestrator.EffAnswerDialog { // a person is at the pane
+		limit = r.s.Settings.LimitHumanWait
+	}
+	pause, final := retry.Next(*e, o, r.now.Time, limit.D())
 	if !final {
 		e.NotBefore = r.now.Later(pause)
 	}

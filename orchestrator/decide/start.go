@@ -27,6 +27,11 @@ func (r *reducer) start() {
 		r.resume()
 	case r.in.Start.Mode == orchestrator.StartMoved:
 		start := *r.in.Start
+		for i := range r.s.Questions { // a dialog is on a screen of that machine
+			if q := &r.s.Questions[i]; q.Open() && q.Kind == orchestrator.KindDialog {
+				r.questions.withdraw(q)
+			}
+		}
 		start.Lost = move.Here(r.s, start.Moved, duty.IsView)
 		r.in.Start = &start
 		r.dropPending(move.Void)

@@ -77,7 +77,7 @@ func asks(s *orchestrator.State, key orchestrator.AgentKey) bool {
 var void = []string{
 	orchestrator.EffStartAgent, orchestrator.EffStopAgent, orchestrator.EffDeliver, orchestrator.EffEnsureWorkspace,
 	orchestrator.EffRemoveWorkspace, orchestrator.EffKeepLate, orchestrator.EffCommit, orchestrator.EffPush, orchestrator.EffPR,
-	orchestrator.EffFetchBranch, orchestrator.EffTest,
+	orchestrator.EffFetchBranch, orchestrator.EffTest, orchestrator.EffAnswerDialog,
 }
 
 // Void reports whether an effect means nothing on this machine.

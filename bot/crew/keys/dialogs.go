@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/agentmux/agentmux/internal/durable"
 )
@@ -29,6 +30,7 @@ type pressed struct {
 	Started bool           `json:"started"`           // the program has come to its prompt: no dialog of its start is left
 
 	tries map[string]try
+	shown time.Time // when a dialog for a person was seen last
 }
 
 type try struct {
@@ -92,6 +94,21 @@ func (d *Dialogs) Press(dir, text, screen string, press func() bool) error {
 		return p.write(dir)
 	}
 	return nil
+}
+
+// show notes that a dialog for a person is on the screen.
+func (d *Dialogs) show(dir string, now time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.of(dir).shown = now
+}
+
+// Shown returns when this host saw a dialog for a person on the screen of a launch last. A wait that began before was about
+// that dialog.
+func (d *Dialogs) Shown(dir string) time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.of(dir).shown
 }
 
 // Tried returns how often the answer to a question was pressed.

@@ -1,4 +1,4 @@
-// Package dialog says what follows from a dialog that an agent's program shows, and from its answer. It is pure. The answer
+// Package dialog says what follows from a dialog that an agent's program shows, and from its answer. Beside the state that it is given it is pure. The answer
 // may permit the agent to act: only a person gives it.
 package dialog
 
@@ -13,6 +13,12 @@ import (
 // MaxText is how much of a screen a person is shown, in characters.
 const MaxText = orchestrator.MaxEventText
 
+// MaxAsked is how many questions about dialogs of a launch may follow one another without an answer: its screen may move.
+const MaxAsked = 5
+
+// Rule is the counter of those.
+func Rule(launch orchestrator.Launch) string { return "dialog/" + string(launch) }
+
 // Of is the open question about a dialog of an agent's program, or nil.
 func Of(s *orchestrator.State, key orchestrator.AgentKey) *orchestrator.Question {
 	i := slices.IndexFunc(s.Questions, func(q orchestrator.Question) bool {
@@ -24,10 +30,12 @@ func Of(s *orchestrator.State, key orchestrator.AgentKey) *orchestrator.Question
 	return &s.Questions[i]
 }
 
-// Closed reports whether a dialog of an agent was answered, or went, since then.
-func Closed(s *orchestrator.State, key orchestrator.AgentKey, since time.Time) bool {
-	return slices.ContainsFunc(s.Questions, func(q orchestrator.Question) bool {
-		return q.Kind == orchestrator.KindDialog && orchestrator.KeyOf(q.Role, q.Task) == key && q.AnsweredAt.After(since)
+// Covers reports whether what an agent has waited for since then was a known dialog: one was shown later, or asked about, or
+// a person has answered one.
+func Covers(s *orchestrator.State, key orchestrator.AgentKey, since, shown time.Time) bool {
+	return !shown.Before(since) || slices.ContainsFunc(s.Questions, func(q orchestrator.Question) bool {
+		return q.Kind == orchestrator.KindDialog && orchestrator.KeyOf(q.Role, q.Task) == key &&
+			(q.AskedAt.After(since) || q.Answer != "" && q.AnsweredAt.After(since))
 	})
 }
 
@@ -36,9 +44,28 @@ type Seen struct {
 	Known bool                   // the program shows a dialog that a person is asked about
 	Gone  bool                   // the one that is asked about is gone, or another one
 	Ask   *orchestrator.Question // a new one
+
+	until orchestrator.Time // when the same dialog, on a screen that moves, is no longer waited for
 }
 
-// See judges a report. What a person has answered is not asked again before the answer was tried.
+// Count counts the questions that follow one another without an answer, and has them end together. timer names the deadline
+// of a question.
+func (seen Seen) Count(s *orchestrator.State, launch orchestrator.Launch, timer func(id string) string) {
+	if seen.Gone && !seen.Known {
+		delete(s.Counters, Rule(launch))
+	}
+	if seen.Ask == nil {
+		return
+	}
+	if !seen.until.IsZero() {
+		s.Deadlines[timer(seen.Ask.ID)] = seen.until
+	}
+	c := s.Counters[Rule(launch)]
+	c.N++
+	s.Counters[Rule(launch)] = c
+}
+
+// See judges a report. The number of a question is that of the next record: a state of before has no other one with it. What a person has answered is not asked again before the answer was tried.
 func See(s *orchestrator.State, rep *orchestrator.AgentReport) (seen Seen) {
 	if slices.ContainsFunc(s.Pending, Answers(rep.Launch)) {
 		return Seen{Known: true}
@@ -49,15 +76,30 @@ func See(s *orchestrator.State, rep *orchestrator.AgentReport) (seen Seen) {
 		if q.Text == text && slices.Equal(q.Options, rep.Choices) {
 			return seen
 		}
-		seen.Gone = true
+		if seen.Gone = true; slices.Equal(q.Options, rep.Choices) {
+			seen.until = s.Deadlines["question/"+q.ID]
+		}
 	}
 	if seen.Known {
 		role, task := rep.Key.Split()
 		seen.Ask = &orchestrator.Question{
-			ID: "d" + strconv.Itoa(len(s.Questions)+1), Kind: orchestrator.KindDialog, Role: role, Task: task, Text: text, Options: slices.Clone(rep.Choices),
+			ID: "d" + strconv.Itoa(s.Seq+1), Kind: orchestrator.KindDialog, Role: role, Task: task, Text: text, Options: slices.Clone(rep.Choices),
 		}
 	}
 	return seen
+}
+
+// AnswerFault tells why an answer may not be pressed, "" if it may: an answer permits what its writer has read of. So it names
+// its question, and was written, which is zero if that is not known, after that was asked: in seconds, as lines tell it.
+func AnswerFault(q *orchestrator.Question, named bool, written time.Time) string {
+	switch asked := q.AskedAt.Truncate(time.Second); {
+	case q.Kind != orchestrator.KindDialog:
+	case !named:
+		return "question " + q.ID + " is about a dialog, whose answer may permit the agent to act: read it, then answer " + q.ID + " <number>"
+	case !written.IsZero() && written.Before(asked):
+		return "the answer was written before question " + q.ID + " was asked: read it, then answer " + q.ID + " <number>"
+	}
+	return ""
 }
 
 // Answers matches the effect that answers a dialog of a launch.
