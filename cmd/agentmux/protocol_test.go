@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,10 +49,18 @@ func (o *output) String() string {
 
 func (r *rig) background(args ...string) *background {
 	r.t.Helper()
-	b := &background{r: r, cmd: r.command(args...), ended: make(chan struct{})}
-	b.cmd.Stdout, b.cmd.Stderr = &b.out, &b.out
-	if err := b.cmd.Start(); err != nil {
-		r.t.Fatal(err)
+	b := &background{r: r, ended: make(chan struct{})}
+	for n := 0; ; n++ {
+		b.cmd = r.command(args...)
+		b.cmd.Stdout, b.cmd.Stderr = &b.out, &b.out
+		err := b.cmd.Start()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, syscall.ETXTBSY) || n == 50 { // a child that another test forks has a program that was just written open
+			r.t.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
 	go func() { _ = b.cmd.Wait(); close(b.ended) }()
 	r.t.Cleanup(func() { _ = b.cmd.Process.Kill(); <-b.ended })
