@@ -93,7 +93,6 @@ func (r *rig) elsewhere(o rigOptions) *rig {
 	}
 	other := &rig{t: r.t, github: r.github, dir: dir, clone: filepath.Join(dir, "widgets")}
 	r.t.Cleanup(func() { other.cleanUp() })
-	r.t.Cleanup(func() { r.asked.Add(other.asked.Load()) }) // GitHub counts what both ask
 	other.makeHome(o)
 	other.git(dir, "clone", "--quiet", r.github.CloneURL(rigRepo), other.clone)
 	r.github.Sessions(session.Dir(other.clone))
