@@ -43,7 +43,7 @@ func (f Former) Continue(ctx context.Context, j *journal.Journal, d *gate.Decisi
 		err := command.Foresee(f.Dir, s, p, false)
 		var refused *command.RefusedError
 		if goesOn = err == nil; !goesOn && s.Parked() && !errors.As(err, &refused) {
-			return false, err // it is looked at again: that it cannot be read now is no reason to refuse
+			return false, err // it is looked at again: what cannot be read now is not refused for that
 		}
 	}
 	if !goesOn && !s.Parked() {

@@ -11,7 +11,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// Attack 37: of a gate that another machine opened the session says which comment shows it, and whoever may push can have
+// Attack 37: of a gate that another machine opened the session says which comment shows it, and anybody who may push can have
 // written that. The approval tells whether GitHub has that comment, of the program's account and as it was before.
 func TestSecurity37TheCommentOfAGateOfAnotherMachineIsRead(t *testing.T) {
 	for name, c := range map[string]struct {

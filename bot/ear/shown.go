@@ -41,7 +41,7 @@ func (j *judgement) shownBefore() (digest string, opened orchestrator.Event, err
 }
 
 // seen reports whether GitHub has the comment of a gate that another machine opened: of the program's account, of this
-// session and that record, with that digest, and as it was before the command was written. Whoever may push can have
+// session and that record, with that digest, and as it was before the command was written. Anybody who may push can have
 // written what the session itself says of its comments.
 func (j *judgement) seen(ctx context.Context, digest string, opened orchestrator.Event) (bool, error) {
 	if j.state.Gate.Brought == 0 || !j.state.Shown() {

@@ -104,7 +104,7 @@ type scenario struct {
 	Print   map[string]string   // agent key -> what it prints first
 	Dialog  map[string]int      // agent key -> show a dialog that takes this key press, and go on when no other comes
 	Menu    map[string]int      // agent key -> show a dialog for a person, which takes that many lines, before what it does
-	Hooked  map[string]bool     // agent key -> its Menu is told by hooks until Hold lets it go on, and something on the screen moves
+	Hooked  map[string]bool     // agent key -> its Menu is told by hooks until Hold lets it continue, and something on the screen moves
 	Forge   map[string]string   // agent key -> error of the exit record that its first launch writes itself
 	Holes   map[string]string   // task -> a file of 70 MB that holds nothing
 	Again   map[string]int      // agent key -> how often a launch submits again when it is refused

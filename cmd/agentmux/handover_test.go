@@ -148,16 +148,22 @@ func (r *runner) oneOfJobs() {
 	r.done(r.onRunner())
 }
 
+// agedJob starts a job that hands over when it gets SIGUSR1. Its coder makes the file at, and waits.
+func agedJob(t *testing.T, at string) (*runner, *background) {
+	t.Helper()
+	r := newRunner(t, rigOptions{playbook: waitingAt(at)})
+	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
+	r.event("issues", labelEventNow("agentmux:quick"))
+	r.setEnv(agedEnv, "1")
+	return r, r.background("issue", "1", "--headless")
+}
+
 // What an agent hands in at the very moment of a hand-over is taken before the session is saved: the next job continues behind it.
 func TestGitHub90WhatIsHandedInDuringAHandOverIsTaken(t *testing.T) {
 	t.Parallel()
 	at := filepath.Join(t.TempDir(), "at")
-	r := newRunner(t, rigOptions{playbook: waitingAt(at)})
+	r, run := agedJob(t, at)
 	repo := r.github.Repo(rigRepo)
-	repo.Label(1, "agentmux:quick", rigOwner)
-	r.event("issues", labelEventNow("agentmux:quick"))
-	r.setEnv(agedEnv, "1")
-	run := r.background("issue", "1", "--headless")
 	r.eventually("the coder works", func() bool { _, err := os.Stat(at); return err == nil }, nil)
 	if err := run.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -200,12 +206,8 @@ func TestGitHub90AHandOverThatIsCutShortLosesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			at := filepath.Join(t.TempDir(), "at")
-			r := newRunner(t, rigOptions{playbook: waitingAt(at)})
+			r, run := agedJob(t, at)
 			repo := r.github.Repo(rigRepo)
-			repo.Label(1, "agentmux:quick", rigOwner)
-			r.event("issues", labelEventNow("agentmux:quick"))
-			r.setEnv(agedEnv, "1")
-			run := r.background("issue", "1", "--headless")
 			r.eventually("the coder works and is saved", func() bool {
 				_, err := os.Stat(at)
 				return err == nil && len(r.savedOnes()) > 0 && !slices.ContainsFunc(r.onRunner().State.Pending, func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffCheckpoint })

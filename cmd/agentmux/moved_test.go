@@ -117,16 +117,22 @@ func TestProtocolR7AnotherMachineContinues(t *testing.T) {
 	}
 }
 
+// parkedByAPush returns a session that waits because its push was refused, which it is not any more.
+func (r *rig) parkedByAPush() session.Entry {
+	r.t.Helper()
+	repo := r.github.Repo(rigRepo)
+	repo.RefusePush(fakehub.HiddenRule("refs/heads/agentmux/*"))
+	r.parked(r.quick(3), orchestrator.ReasonPushRejected, "hidden ref")
+	repo.AllowPush()
+	return r.session()
+}
+
 // A session that waits for a person holds no claim. Another machine that is asked for the issue continues that one, and begins no
 // second one.
 func TestProtocolR7AnotherMachineContinuesWhatWaits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
-	repo := r.github.Repo(rigRepo)
-	repo.RefusePush(fakehub.HiddenRule("refs/heads/agentmux/*"))
-	r.parked(r.quick(3), orchestrator.ReasonPushRejected, "hidden ref")
-	e := r.session()
-	repo.AllowPush()
+	e := r.parkedByAPush()
 	other := r.elsewhere(rigOptions{playbook: laterPlaybook})
 	if res := other.expect(2, "resume", "#1", "--headless"); !strings.Contains(res.err, "agentmux resume '#1' --from-checkpoint") {
 		t.Errorf("%s", res.err)

@@ -74,11 +74,7 @@ func TestSecurity37AnApprovalFollowsItsSessionToAnotherRunner(t *testing.T) {
 func TestARetryIsForTheSessionOfAnotherMachine(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
-	repo := r.github.Repo(rigRepo)
-	repo.RefusePush(fakehub.HiddenRule("refs/heads/agentmux/*"))
-	r.parked(r.quick(3), orchestrator.ReasonPushRejected, "hidden ref")
-	e := r.session()
-	repo.AllowPush()
+	repo, e := r.github.Repo(rigRepo), r.parkedByAPush()
 	j := asRunner(r.elsewhere(rigOptions{playbook: laterPlaybook, config: botConfig}))
 	repo.Comment(1, "/agentmux retry", rigOwner)
 	j.event("issue_comment", commentEvent("/agentmux retry"))

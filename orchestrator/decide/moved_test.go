@@ -139,7 +139,7 @@ func TestProtocolR7AParkedSessionWaitsElsewhere(t *testing.T) {
 	m.tool("ask_human", "coder", map[string]any{"id": "q1", "question": "Which?"}, nil)
 	m.exit("coder", 0)
 	m.s.Outcome, m.s.OutcomeReason = orchestrator.OutcomeNeedsHuman, orchestrator.ReasonQuestion
-	m.s.Settings.AgentRetries = 99 // whoever may push can have written that
+	m.s.Settings.AgentRetries = 99 // anybody who may push can have written that
 	m.do(orchestrator.Input{Kind: orchestrator.InStart, Start: &orchestrator.Start{
 		Mode: orchestrator.StartMoved, Moved: &orchestrator.Move{Host: "h_0123456789abcdef", Checkpoint: "c1", Dir: "/here/s1", Work: map[string]orchestrator.Moved{}, Settings: orchestrator.DefaultSettings()},
 	}})

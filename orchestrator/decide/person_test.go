@@ -108,7 +108,7 @@ func TestThePersonRepeatsWhatCouldNotBeDelivered(t *testing.T) {
 	}
 }
 
-// A person who took part in a turn is recorded once for that turn, whoever else is there, and without a word of theirs.
+// A person who took part in a turn is recorded once for that turn, also with others there, and without a word of theirs.
 func TestProtocolP22OneRecordForEachTurnOfAPerson(t *testing.T) {
 	m := newSim(t, "quick", nil)
 	for _, turn := range []int{0, 1, 1, 3, 2, 3} {

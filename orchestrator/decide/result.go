@@ -131,8 +131,9 @@ func (r *reducer) gaveUp(e orchestrator.Effect, cause string) {
 	case orchestrator.EffAdopt:
 		r.crew.launchOwed() // the push meets these commits again
 	case orchestrator.EffInspect:
-		r.s.Completion.Compare = ""                                // nothing was seen here that an approval of elsewhere could be about
-		r.completion.inspected(e.Args.Tree, orchestrator.Result{}) // what the gate does not show is not approved by it
+		// What the gate does not show is not approved by it, nor by an approval of what another machine showed.
+		r.s.Completion.Compare = ""
+		r.completion.inspected(e.Args.Tree, orchestrator.Result{})
 	case orchestrator.EffCommit:
 		r.outcome.park(orchestrator.ReasonCommitRefused, cause, "resume to try again")
 	case orchestrator.EffPush:

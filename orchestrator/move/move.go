@@ -13,7 +13,7 @@ import (
 // Here rewrites the places in s, and forgets the launches of the other machine. It returns the workspaces
 // with work that did not come along; those that are only views are forgotten. Effects of which [Void] is true are the caller's to drop.
 //
-// Whoever may push can have written s. So the settings are those of this machine, nothing counts as shown to a person
+// Anybody who may push can have written s. So the settings are those of this machine, nothing counts as shown to a person
 // who approved it, and what was not pushed yet is committed once more, which has the output gate judge it here.
 func Here(s *orchestrator.State, m *orchestrator.Move, view func(workspace string) bool) (lost []string) {
 	routes := s.Settings.Msg.Rows // the agents were told of these

@@ -49,7 +49,7 @@ func paneWith(t *testing.T, takes string, above ...string) keys.Pane {
 	}
 }
 
-// An answer is pressed at the dialog that it is about, and only there, and at most three times, whoever presses it.
+// An answer is pressed at the dialog that it is about, and only there, and at most three times, also by the next host.
 func TestProtocolP14AnAnswerIsPressedAtItsDialogAlone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -1,5 +1,5 @@
-// Package dialog says what follows from a dialog that an agent's program shows, and from its answer. Beside the state that it is given it is pure. The answer
-// may permit the agent to act: only a person gives it.
+// Package dialog says what follows from a dialog that an agent's program shows, and from its answer. Beside the state that
+// it is given it is pure. The answer may permit the agent to act: only a person gives it.
 package dialog
 
 import (
@@ -65,7 +65,8 @@ func (seen Seen) Count(s *orchestrator.State, launch orchestrator.Launch, timer 
 	s.Counters[Rule(launch)] = c
 }
 
-// See judges a report. The number of a question is that of the next record: a state of before has no other one with it. What a person has answered is not asked again before the answer was tried.
+// See judges a report. The number of a question is that of the next record: a state of before has no other one with it. What
+// a person has answered is not asked again before the answer was tried.
 func See(s *orchestrator.State, rep *orchestrator.AgentReport) (seen Seen) {
 	if slices.ContainsFunc(s.Pending, Answers(rep.Launch)) {
 		return Seen{Known: true}
