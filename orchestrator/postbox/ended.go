@@ -70,16 +70,26 @@ func (a *Archive) read() error {
 		return nil
 	}
 	b := Archive{Now: a.Now, files: map[string]int{}, readers: map[string]reader{}}
-	for m, err := range backwards(a.Log) {
+	for e, err := range backwards[ending](a.Log) {
 		if err != nil {
 			return err
 		}
-		if _, later := b.files[m.File]; !later {
-			b.take(&m)
+		if _, later := b.files[e.File]; !later && e.File != "" {
+			b.take(&orchestrator.Message{Seq: e.Seq, File: e.File, To: e.To, State: e.State, Attempts: e.Attempts, DeliveredAt: e.DeliveredAt})
 		}
 	}
 	a.files, a.readers = b.files, b.readers
 	return nil
+}
+
+// ending is what an archive takes of a message: a host that begins reads them all.
+type ending struct {
+	Seq         int               `json:"seq"`
+	File        string            `json:"file"`
+	To          string            `json:"to"`
+	State       string            `json:"state"`
+	Attempts    int               `json:"attempts"`
+	DeliveredAt orchestrator.Time `json:"delivered_at"`
 }
 
 // take keeps of a message what an archive remembers.
@@ -114,11 +124,11 @@ func Ended(log string) ([]orchestrator.Message, error) {
 func Last(log string, limit int, wanted func(orchestrator.Message) bool) ([]orchestrator.Message, error) {
 	var list []orchestrator.Message
 	seen := map[filed]bool{}
-	for m, err := range backwards(log) {
+	for m, err := range backwards[orchestrator.Message](log) {
 		if err != nil || len(list) == limit {
 			return upright(list), err
 		}
-		if key := (filed{m.Seq, m.File}); !seen[key] && wanted(m) {
+		if key := (filed{m.Seq, m.File}); m.File != "" && !seen[key] && wanted(m) {
 			seen[key] = true
 			list = append(list, m)
 		}
@@ -137,15 +147,16 @@ const block = 64 << 10
 // maxRecord bounds a line of the log: a message has far less.
 const maxRecord = 1 << 20
 
-// backwards returns the messages of a log from its end. After an error there are no more.
-func backwards(log string) iter.Seq2[orchestrator.Message, error] {
-	return func(yield func(orchestrator.Message, error) bool) {
+// backwards returns what a T takes of the lines of a log from its end. After an error there are no more.
+func backwards[T any](log string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
 		err := readBackwards(log, func(line []byte) bool {
-			var m orchestrator.Message
-			return json.Unmarshal(line, &m) != nil || m.File == "" || yield(m, nil)
+			var m T
+			return json.Unmarshal(line, &m) != nil || yield(m, nil)
 		})
 		if err != nil {
-			yield(orchestrator.Message{}, fmt.Errorf("read ended messages: %w", err))
+			var none T
+			yield(none, fmt.Errorf("read ended messages: %w", err))
 		}
 	}
 }

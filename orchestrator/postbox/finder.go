@@ -167,8 +167,8 @@ func namedIn(lines []byte) (names []string) {
 		if !ok || end < 0 {
 			return names
 		}
-		var name string
-		if json.Unmarshal([]byte(`"`+string(rest[:end])+`"`), &name) == nil { // > is written as an escape
+		name := string(rest[:end])
+		if !strings.Contains(name, `\`) || json.Unmarshal([]byte(`"`+name+`"`), &name) == nil { // > is written as an escape
 			names = append(names, filepath.Base(name))
 		}
 		lines = rest[end:]

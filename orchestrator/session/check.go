@@ -84,7 +84,9 @@ func CheckDir(dir string) Report {
 // Differences lists what the records say of a state and the state does not, one line
 // each. Where records were lost there is nothing to compare.
 func (s *Session) Differences(st *orchestrator.State) []string {
-	records, _, err := s.Events(0)
+	all := s.Follow(0)
+	all.decode = readFolded
+	records, err := all.Read()
 	if err != nil || !replayable(records) || st.IsClassic() {
 		return nil
 	}

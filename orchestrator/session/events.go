@@ -32,6 +32,7 @@ type Follower struct {
 
 	s      *Session
 	offset int64
+	decode func(line []byte) (orchestrator.Event, error) // nil = orchestrator.ReadEvent
 }
 
 // Follow returns a Follower that begins behind the record numbered after.
@@ -76,6 +77,10 @@ func (f *Follower) Read() ([]orchestrator.Event, error) {
 
 func (f *Follower) read(file io.Reader, seq int) ([]orchestrator.Event, error) {
 	var records []orchestrator.Event
+	decode := orchestrator.ReadEvent
+	if f.decode != nil {
+		decode = f.decode
+	}
 	in := bufio.NewReader(file)
 	for {
 		line, err := in.ReadBytes('\n')
@@ -85,7 +90,7 @@ func (f *Follower) read(file io.Reader, seq int) ([]orchestrator.Event, error) {
 		if err != nil {
 			return records, fmt.Errorf("read events: %w", err)
 		}
-		e, err := orchestrator.ReadEvent(line)
+		e, err := decode(line)
 		if err != nil || e.Seq <= 0 {
 			if len(bytes.TrimSpace(line)) > 0 {
 				f.Bad++
@@ -102,6 +107,25 @@ func (f *Follower) read(file io.Reader, seq int) ([]orchestrator.Event, error) {
 			records = append(records, e)
 		}
 	}
+}
+
+// head returns the number and the type of a record without reading the rest of its line. ok is false unless the line
+// begins as Commit writes it.
+func head(line []byte) (seq int, kind string, ok bool) {
+	rest, ok := bytes.CutPrefix(line, []byte(`{"seq":`))
+	number, rest, found := bytes.Cut(rest, []byte(`,"ts":"`))
+	if !ok || !found || len(number) == 0 || number[0] == '0' || len(number) > 18 {
+		return 0, "", false
+	}
+	for _, digit := range number {
+		if digit < '0' || digit > '9' {
+			return 0, "", false
+		}
+		seq = 10*seq + int(digit-'0')
+	}
+	_, rest, found = bytes.Cut(rest, []byte(`","type":"`))
+	name, _, ended := bytes.Cut(rest, []byte(`"`))
+	return seq, string(name), found && ended && !bytes.Contains(name, []byte(`\`))
 }
 
 // committed returns state.json's seq without judging the rest of the file.

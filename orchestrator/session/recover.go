@@ -121,6 +121,10 @@ func (s *Session) lastRecord(seq int) (end, size int64, found bool, err error) {
 		}
 		rest = after
 		at += int64(len(line)) + 1
+		if n, _, ok := head(line); ok && n < seq { // there may be many: the last one alone is read whole
+			end = at
+			continue
+		}
 		var record struct {
 			Seq int `json:"seq"`
 		}

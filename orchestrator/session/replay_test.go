@@ -123,6 +123,56 @@ func TestTheCheckerFindsEachKeyThatIsNotWhatTheRecordsSay(t *testing.T) {
 	}
 }
 
+// The records are read no further than they have to be where they begin as a host writes them; any other
+// spelling of them says the same.
+func TestRecordsInAnySpellingSayTheSame(t *testing.T) {
+	s, st := reviewed(t)
+	written, err := os.ReadFile(s.Path(session.EventsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, spell := range map[string]func(line string) string{
+		"as it was written": func(line string) string { return line },
+		"with spaces":       func(line string) string { return strings.Replace(line, `"seq":`, ` "seq" : `, 1) },
+		"by name": func(line string) string {
+			var keys map[string]any
+			if err := json.Unmarshal([]byte(line), &keys); err != nil {
+				t.Fatal(err)
+			}
+			data, err := json.Marshal(keys)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(data)
+		},
+		"with an escape": func(line string) string {
+			before, kind, _ := strings.Cut(line, `"type":"`)
+			return before + fmt.Sprintf(`"type":"\u%04x`, kind[0]) + kind[1:]
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var lines strings.Builder
+			for line := range strings.Lines(string(written)) {
+				lines.WriteString(spell(strings.TrimSuffix(line, "\n")) + "\n")
+			}
+			committed := lines.String()
+			beyond := fmt.Sprintf(`{"seq":%d,"ts":"2026-01-15T12:00:00.000Z","type":"canceled","phase":"","visit":1,"data":{}}`, st.Seq+1)
+			write(t, s.Path(session.EventsFile), committed+spell(beyond)+"\n")
+			if got, err := s.Recover(noon); err != nil || got.Seq != st.Seq {
+				t.Fatalf("%v, %v", got, err)
+			}
+			if left, err := os.ReadFile(s.Path(session.EventsFile)); err != nil || string(left) != committed {
+				t.Errorf("%v: not what was committed, and no more:\n%s", err, left)
+			}
+			c := st.Clone()
+			c.Completion.PRNumber = 6
+			if same, other := s.Differences(st), s.Differences(c); len(same) > 0 || !slices.Equal(other, []string{"pull request: 5, 6"}) {
+				t.Errorf("differences %q, of another state %q", same, other)
+			}
+		})
+	}
+}
+
 // finds puts a state in the place of the session's and looks for a finding.
 func finds(t *testing.T, s *session.Session, c *orchestrator.State, want string) {
 	t.Helper()

@@ -58,10 +58,14 @@ func ParseName(file string, known []string) Name {
 func (n Name) Time(near time.Time) (at time.Time, ok bool) {
 	switch len(n.Stamp) {
 	case 10:
-		for _, year := range []int{near.UTC().Year() - 1, near.UTC().Year(), near.UTC().Year() + 1} {
+		year := near.UTC().Year()
+		for _, year := range []int{year, year - 1, year + 1} {
 			t, err := time.Parse("20060102150405", fmt.Sprintf("%04d", year)+n.Stamp)
 			if err == nil && (!ok || t.Sub(near).Abs() < at.Sub(near).Abs()) {
 				at, ok = t, true
+			}
+			if ok && at.Sub(near).Abs() < 180*24*time.Hour {
+				break // those of other years are further off: most names are read with one look
 			}
 		}
 		return at, ok
