@@ -146,13 +146,22 @@ func (n *Node) step(part string) (*Node, int) {
 // Key appends a map key to a path. A key that would be taken for more than one
 // part of a path is quoted.
 func Key(path, key string) string {
-	if key == "" || strings.ContainsAny(key, ".[]\"\\ \t\r\n") {
+	if key == "" || strings.ContainsFunc(key, parts) {
 		key = strconv.Quote(Excerpt(key))
 	}
 	if path == "" {
 		return key
 	}
 	return path + "." + key
+}
+
+// parts reports whether a character of a key would be taken for the end of it in a path.
+func parts(c rune) bool {
+	switch c {
+	case '.', '[', ']', '"', '\\', ' ', '\t', '\r', '\n':
+		return true
+	}
+	return false
 }
 
 // Index appends a 0-based list index to a path.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -106,10 +107,11 @@ func (r *reader) yaml(data []byte) *Node {
 // same: YAML also ends a line at a lone CR and at three characters that no editor counts as
 // the end of one.
 func rowsOf(data []byte) []int {
-	text := string(data)
-	if !strings.ContainsAny(text, "\r\u0085\u2028\u2029") {
+	other := func(end string) bool { return bytes.Contains(data, []byte(end)) }
+	if !slices.ContainsFunc([]string{"\r", "\u0085", "\u2028", "\u2029"}, other) {
 		return nil
 	}
+	text := string(data)
 	rows, row := []int{0, 1}, 1
 	for i, c := range text {
 		switch c {
