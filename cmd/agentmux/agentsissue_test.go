@@ -10,8 +10,11 @@ import (
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/origin"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
+	"github.com/agentmux/agentmux/orchestrator"
 )
 
 const issuePlaybook = teamPlaybook + `  - role: build
@@ -78,7 +81,12 @@ agents:
 	if want := []string{"mia/feature/words on main: Say two", "mia/feature/greeting on mia/feature/words: Greet the world"}; !slices.Equal(found, want) {
 		t.Errorf("pull requests %q\n%s%s", found, res.out, res.err)
 	}
+	mia, of := r.client(r.github, rigOwner), map[string]int{"mia/feature/words": 1, "mia/feature/greeting": second}
 	for _, p := range hub.Pulls() {
+		unit := orchestrator.PublicID("shop--"+strings.TrimPrefix(p.Head, "mia/feature/"), e.State.Identity)
+		if issue, by, err := origin.OfPull(t.Context(), mia, ghsync.Repo{Owner: "acme", Name: "widgets"}, p.Number); err != nil || issue != of[p.Head] || by != unit {
+			t.Errorf("%s is of issue %d and %q, %v, want %q", p.Head, issue, by, err, unit)
+		}
 		if want := fmt.Sprintf("/pull/%d\n", p.Number); !strings.Contains(res.out, want) {
 			t.Errorf("the end does not print %s:\n%s", want, res.out)
 		}

@@ -6,6 +6,8 @@
 //   - A pull request from a fork is of no session, whatever it says of itself. To push to the repository
 //     itself takes the right to write, which steers sessions anyway.
 //   - One whose text a person changed is still of its session: the branch and the trailer of its commits tell it.
+//   - The text alone is never believed: many programs put texts of strangers into pull requests. Where the branch does not name the
+//     issue, as that of an agent of an agents file, the commits have to name the same session.
 //   - A branch of another name that has commits of a session, as one that is stacked on it, is not of the session.
 //
 // It only reads. Errors are those of ghsync/transport.
@@ -52,12 +54,13 @@ var (
 	namedIssue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(?:Closes|Refs) #([1-9][0-9]{0,8})\s*$`) })
 	// ofIssue is where the name of a session of an issue, or of its branch, has the issue.
 	ofIssue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[/-])issue-([1-9][0-9]{0,8})(?:-|$)`) })
-	trailer = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^Agentmux-Session: ([A-Za-z0-9_-]{1,100})$`) })
+	// inSubject is where the first line of a commit names the issue of an agent of an agents file, whose session has none.
+	inSubject = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^\n]* \(#([1-9][0-9]{0,8})\)(?:\n|$)`) })
+	trailer   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^Agentmux-Session: ([A-Za-z0-9_-]{1,100})$`) })
 )
 
 // OfPull returns the issue that a pull request of a session is for, and that session by its name on the server; 0 if it is
-// not of a session. It may be closed. Its own text is believed if it agrees with its branch, or if the branch names
-// no issue, as that of an agent of an agents file.
+// not of a session. It may be closed.
 func OfPull(ctx context.Context, c *ghsync.Client, repo ghsync.Repo, number int) (issue int, session string, err error) {
 	var p pull
 	if err := c.Read(ctx, fmt.Sprintf("repos/%s/%s/pulls/%d", repo.Owner, repo.Name, number), &p); err != nil {
@@ -67,18 +70,25 @@ func OfPull(ctx context.Context, c *ghsync.Client, repo ghsync.Repo, number int)
 		return 0, "", nil
 	}
 	said, session := p.says()
-	switch of := issueIn(p.Head.Ref); {
-	case of == 0:
-		return said, session, nil
-	case of == said && (issueIn(session) == of || issueIn(session) == 0): // 0: an agent's, whose branch is a person's choice
-		return said, session, nil
-	default:
-		session, err = trailed(ctx, c, repo, p.Head.SHA, of)
-		if err != nil || session == "" {
-			return 0, "", err
-		}
+	of := issueIn(p.Head.Ref)
+	switch {
+	case of != 0 && of == said && of == issueIn(session):
 		return of, session, nil
+	case of == 0 && session == "": // commits of a session alone do not make a branch its own
+		return 0, "", nil
 	}
+	newest, err := trailed(ctx, c, repo, p.Head.SHA)
+	if err != nil {
+		return 0, "", err
+	}
+	same := newest.session == session
+	if named := issueIn(newest.session); of != 0 && named != 0 {
+		same = of == named
+	}
+	if !same || newest.issue == 0 {
+		return 0, "", nil
+	}
+	return newest.issue, newest.session, nil
 }
 
 // says is what the text of a pull request says of it; 0 if nothing.
@@ -94,7 +104,11 @@ func (p pull) says() (issue int, session string) {
 
 // issueIn is the issue in the name of a session or of a branch; 0 if there is none.
 func issueIn(name string) int {
-	found := ofIssue().FindStringSubmatch(name)
+	return numberOf(ofIssue().FindStringSubmatch(name))
+}
+
+// numberOf is the number that was found; 0 if there is none.
+func numberOf(found []string) int {
 	if found == nil {
 		return 0
 	}
@@ -105,23 +119,30 @@ func issueIn(name string) int {
 // mostAbove bounds how many commits of people are looked through above that of a session.
 const mostAbove = 10
 
-// trailed is the session of an issue that the newest commit with a trailer is of; "" if there is none.
-func trailed(ctx context.Context, c *ghsync.Client, repo ghsync.Repo, sha string, issue int) (string, error) {
+// made is what a commit of a session tells of it.
+type made struct {
+	issue   int // 0 = none
+	session string
+}
+
+// trailed is what the newest commit with a trailer tells; the zero value if there is none.
+func trailed(ctx context.Context, c *ghsync.Client, repo ghsync.Repo, sha string) (made, error) {
 	for range mostAbove {
 		var at commit
 		if err := c.Read(ctx, fmt.Sprintf("repos/%s/%s/commits/%s", repo.Owner, repo.Name, url.PathEscape(sha)), &at); err != nil {
-			return "", fmt.Errorf("read commit %s: %w", sha, err)
+			return made{}, fmt.Errorf("read commit %s: %w", sha, err)
 		}
 		if found := trailer().FindAllStringSubmatch(at.Commit.Message, -1); found != nil {
-			if session := found[len(found)-1][1]; issueIn(session) == issue {
-				return session, nil
+			m := made{session: found[len(found)-1][1]}
+			if m.issue = issueIn(m.session); m.issue == 0 {
+				m.issue = numberOf(inSubject().FindStringSubmatch(at.Commit.Message))
 			}
-			return "", nil
+			return m, nil
 		}
 		if len(at.Parents) == 0 {
 			break
 		}
 		sha = at.Parents[0].SHA
 	}
-	return "", nil
+	return made{}, nil
 }

@@ -18,6 +18,8 @@ import (
 const (
 	public = "20261121-100512-issue-12-add-retry-0123456789abcdef"
 	marker = "<!-- agentmux session=" + public + " kind=status seq=58 -->"
+	agent  = "shop--api-0123456789abcdef"
+	agents = "Write the API (#12)\n\nAgentmux-Session: " + agent + "\n"
 	ours   = "Add a retry\n\nCo-authored-by: mia <1+mia@users.noreply.github.com>\nAgentmux-Session: " + public + "\n"
 )
 
@@ -65,6 +67,7 @@ func TestThePullRequestTellsItsSession(t *testing.T) {
 		branch  = "agentmux/issue-12-add-retry"
 		body    = "Text\n\nCloses #12\n" + marker
 	)
+	ofAgent := strings.Replace(body, public, agent, 1)
 	for name, c := range map[string]struct {
 		from, branch, body string
 		messages           []string
@@ -83,8 +86,17 @@ func TestThePullRequestTellsItsSession(t *testing.T) {
 		"a branch that is stacked on it":   {widgets, "mia/on-top", "", []string{"more", ours}, 0, 1, ""},
 		"a branch of people for the issue": {widgets, "issue-12", "", []string{"a", "b"}, 0, 11, ""},
 		"a branch of another issue on it":  {widgets, "issue-13-more", "", []string{"more", ours}, 0, 3, ""},
-		"an agent of an agents file":       {widgets, "agents/api", strings.Replace(body, public, "shop--api-0123456789abcdef", 1), nil, 12, 1, "shop--api-0123456789abcdef"},
-		"an agent on a branch of an issue": {widgets, branch, strings.Replace(body, public, "shop--api-0123456789abcdef", 1), nil, 12, 1, "shop--api-0123456789abcdef"},
+		"an agent of an agents file":       {widgets, "agents/api", ofAgent, []string{agents}, 12, 2, agent},
+		"an agent on a branch of an issue": {widgets, branch, ofAgent, []string{"a typo", agents}, 12, 3, agent},
+		"an agent's text of another issue": {widgets, "agents/api", strings.Replace(ofAgent, "#12", "#13", 1), []string{agents}, 12, 2, agent},
+		"an agent's text without a commit": {widgets, "agents/api", ofAgent, []string{"a", "b"}, 0, 11, ""},
+		"an agent's text on an issue's":    {widgets, branch, ofAgent, []string{ours}, 12, 2, public},
+		"an agent's text on a session's":   {widgets, "fix", ofAgent, []string{ours}, 0, 2, ""},
+		"an agent's text on another one's": {widgets, "fix", ofAgent, []string{strings.Replace(agents, "api", "page", 1)}, 0, 2, ""},
+		"an agent's text that was emptied": {widgets, "agents/api", "", []string{agents}, 0, 1, ""},
+		"an agent without an issue":        {widgets, "agents/api", ofAgent, []string{strings.Replace(agents, " (#12)", "", 1)}, 0, 2, ""},
+		"a branch of a person's name":      {widgets, "retry", body, []string{ours}, 12, 2, public},
+		"a text of a session alone":        {widgets, "fix", body, []string{"a"}, 0, 11, ""},
 		"nothing of a session":             {widgets, "fix", "Closes #12", nil, 0, 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
