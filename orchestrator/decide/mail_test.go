@@ -114,6 +114,7 @@ func TestSecurity40TheSenderOfAMessageIsWhoItsLaunchSays(t *testing.T) {
 		"the person":         {letter: letter("core/core", "shop/page", message.Message{Headline: "x"}), want: "it says that it is from core/core"},
 		"the program":        {letter: letter("system", "shop/page", message.Message{Headline: "x"}), want: "it says that it is from system"},
 		"changed afterwards": {letter: &message.Letter{SHA256: "other", Message: letter("shop/api", "shop/page", message.Message{Headline: "x"}).Message}, want: "its file was changed after it was sent"},
+		"removed afterwards": {letter: &message.Letter{Gone: true, Problem: "the file is missing"}, want: "the file is missing"},
 		"not a message":      {letter: &message.Letter{SHA256: "sum", Problem: "to: required key missing"}, want: "to: required key missing"},
 		"nobody":             {letter: letter("shop/api", "else/page", message.Message{Headline: "x"}), want: `no agent is called "else/page"; expected one of shop/api, shop/page, shop/look, core/core`},
 	} {

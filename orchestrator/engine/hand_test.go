@@ -1,8 +1,10 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -82,6 +84,103 @@ func TestProtocolT8AFileByHandIsTakenOnce(t *testing.T) {
 		lines, _, err := w.s.Lines(session.MessageIndex, orchestrator.Cursor{}, 0)
 		if err != nil || len(lines) != 2 {
 			t.Errorf("the index has %d lines, %v", len(lines), err)
+		}
+	})
+}
+
+// What is not a message is rejected with its reason, each by itself; what is one beside it arrives, and every file
+// stays as it was laid there.
+func TestProtocolT8BadFilesHoldNothingUp(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const front = "---\nto: shop/page\nfrom: shop/api\ntype: update\nheadline: x\n---\n"
+		long := strings.Repeat("n", 252) + ".md"
+		good := map[string]string{
+			long: front, "exact.md": front + strings.Repeat("x", message.MaxFile-len(front)), "twice.md": front + front,
+			"tricks.md": strings.Replace(front, "x\n", `"\e[31m\u202enews"`+"\n", 1),
+		}
+		bad := map[string][2]string{
+			"open.md": {"---\nto: shop/page\n", "the keys have no end"},
+			"nul.md":  {"---\nto: shop/page\x00\n---\n", "holds a NUL byte"},
+			"list.md": {strings.Replace(front, "shop/page", "[shop/page]", 1), "to: "},
+		}
+		untaken := map[string]string{"large.md": good["exact.md"] + "x", ".hidden.md": front, "half.md.tmp": front, "over-done.md": front}
+		w := newTeamWorld(t)
+		h := w.start(engine.Options{})
+		w.until("at work", func(*orchestrator.State) bool { return len(w.launches()) == 2 })
+		h.stop()
+		lay := func(name, text string) {
+			if err := os.WriteFile(w.s.Path("msgs", name), []byte(text), 0o600); err != nil {
+				t.Error(err)
+			}
+		}
+		must(t, os.MkdirAll(w.s.Path("msgs"), 0o700))
+		for name, text := range good {
+			lay(name, text)
+		}
+		for name, c := range bad {
+			lay(name, c[0])
+		}
+		for name, text := range untaken {
+			lay(name, text)
+		}
+		must(t, errors.Join(os.Symlink("exact.md", w.s.Path("msgs", "link.md")), syscall.Mkfifo(w.s.Path("msgs", "pipe.md"), 0o600)))
+		read := func(name string) string {
+			data, err := os.ReadFile(w.s.Path("msgs", name))
+			if err != nil {
+				t.Error(err)
+			}
+			return string(data)
+		}
+		sent := map[string]string{} // files of messages that were sent by tool
+		for _, id := range []string{"gone", "edited", "kept"} {
+			w.post("1.build.api.1", message.Message{
+				To: message.Address{Mesh: "shop", Agent: "page"}, From: message.Address{Mesh: "shop", Agent: "api"}, Type: message.Update, Headline: "x", ID: "api-" + id,
+			})
+			found, err := filepath.Glob(w.s.Path("msgs", "*-api-"+id+".md"))
+			if err != nil || len(found) != 1 {
+				t.Fatalf("files of %s: %q, %v", id, found, err)
+			}
+			sent[id] = filepath.Base(found[0])
+		}
+		must(t, os.Remove(w.s.Path("msgs", sent["gone"])))
+		lay(sent["edited"], front)
+		good[sent["kept"]] = read(sent["kept"])
+		bad[sent["edited"]], bad[sent["gone"]] = [2]string{front, "its file was changed after it was sent"}, [2]string{"", "missing"}
+
+		h = w.start(engine.Options{Start: orchestrator.Start{Mode: orchestrator.StartResume}})
+		const told = 2 // the writers of what is gone or edited
+		w.until("all of it decided about", func(s *orchestrator.State) bool { return s.MessageSeq == len(good)+len(bad)+told })
+		w.until("what is good delivered", func(*orchestrator.State) bool { return len(w.events(orchestrator.EvMsgDelivered)) == len(good)+told })
+		w.pass(time.Minute)
+		h.stop()
+		for _, e := range w.events(orchestrator.EvMsgFailed) {
+			d := e.Data.(orchestrator.MsgFailedRecord)
+			if c, known := bad[path.Base(d.File)]; !known || !strings.Contains(d.Reason, c[1]) {
+				t.Errorf("%s is rejected: %s", d.File, d.Reason)
+			}
+			delete(bad, path.Base(d.File))
+		}
+		for name := range bad {
+			t.Errorf("%s is not rejected", name)
+		}
+		for _, e := range w.events(orchestrator.EvMsgDelivered) {
+			d := e.Data.(orchestrator.MsgDeliveredRecord)
+			if d.From == post.System && d.To == "shop/api" {
+				continue
+			}
+			name := path.Base(d.File)
+			if good[name] == "" || read(name) != good[name] {
+				t.Errorf("%s is delivered, or is another file now", name)
+			}
+			delete(good, name)
+		}
+		for name := range good {
+			t.Errorf("%s is not delivered", name)
+		}
+		for name, text := range untaken {
+			if read(name) != text {
+				t.Errorf("%s was changed", name)
+			}
 		}
 	})
 }

@@ -76,7 +76,7 @@ func (o *Office) Take(by orchestrator.Launch, p orchestrator.Payload, l *message
 		return Twice
 	case Full(o.State, Address(o.Def, key)):
 		return "too many messages of " + Address(o.Def, key) + " wait to be read"
-	case l == nil || l.SHA256 == "":
+	case l == nil || l.SHA256 == "" && (!l.Gone || by == ""): // an agent is told what became of a message that it sent
 		return "the message cannot be read"
 	case by == "":
 		o.takeClaimed(p, l)
@@ -124,7 +124,7 @@ func (o *Office) take(writer orchestrator.AgentKey, m orchestrator.Message) {
 // refusal says why a message is not taken, or nothing.
 func (o *Office) refusal(m orchestrator.Message, p orchestrator.Payload, l *message.Letter) string {
 	switch {
-	case l.SHA256 != p.SHA256:
+	case l.SHA256 != p.SHA256 && !l.Gone:
 		return "its file was changed after it was sent"
 	case l.Problem != "":
 		return l.Problem

@@ -38,7 +38,7 @@ func Read(dir, name string, clean func(string) string) message.Letter {
 	}
 	data, err := content(filepath.Join(dir, name))
 	if err != nil {
-		return message.Letter{Problem: err.Error()}
+		return message.Letter{Gone: true, Problem: err.Error()}
 	}
 	m, problems := message.ParseClean(name, data, nil, clean)
 	if m.Body = bytes.ToValidUTF8(m.Body[:min(len(m.Body), maxBody)], nil); m.ID == "" {

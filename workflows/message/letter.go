@@ -10,6 +10,7 @@ import (
 // Letter is the file of a message as a session read it.
 type Letter struct {
 	SHA256  string  `json:"sha256"`  // of the file; "" if there is none
+	Gone    bool    `json:"gone"`    // there is none under a name that a message may have
 	Message Message `json:"message"` // with the beginning of its body
 	Problem string  `json:"problem"` // why the file is not a message, in one line
 }
