@@ -132,7 +132,7 @@ var table = []row{
 	{7, "ghsync/feedback", "ghsync internal/sanitize"},                                                                        // reads of one caller, apart from what every session needs of GitHub
 	{6, "ghsync", "ghsync/joblog ghsync/transport ghsync/transport/thing ghsync/markdown internal/redact internal/sanitize internal/crash"},
 	{6, "orchestrator/session/register", "orchestrator/session orchestrator internal/agent/process internal/durable"}, // of all projects of a machine, while a session knows itself alone; a process that was killed reserves nothing
-	{5, "orchestrator/session", "internal/lenient orchestrator/decide orchestrator/duty orchestrator/invariant orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact internal/durable internal/crash"},
+	{5, "orchestrator/session", "internal/lenient orchestrator/decide orchestrator/duty orchestrator/invariant orchestrator/replay orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact internal/durable internal/crash"},
 	{5, "orchestrator/story", "internal/usage orchestrator workflows/agents"},      // one place says why, what is owed and what is next; status, monitor and mirror read it
 	{3, "orchestrator/decide/fault", "orchestrator"},                               // apart from the reducer: records compared with records, no state
 	{3, "orchestrator/decide/ending", "orchestrator"},                              // as fault: reports in words
@@ -144,6 +144,7 @@ var table = []row{
 	{4, "orchestrator/decide", "internal/lenient orchestrator/decide/dialog orchestrator/decide/ending orchestrator/decide/fault orchestrator/decide/retry orchestrator/decide/substitute orchestrator/post orchestrator/team orchestrator/duty orchestrator/invariant orchestrator/move orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/agents workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
 	{3, "orchestrator/upgrade", "orchestrator workflows workflows/artifact"},
 	{3, "orchestrator/invariant", "orchestrator workflows"},
+	{3, "orchestrator/replay", "orchestrator"},                                                                  // records alone, whatever files they come from
 	{4, "orchestrator/folder", "orchestrator orchestrator/post orchestrator/postbox workflows/message"},         // files alone, with what the state says of them: a directory outside of every session has them, too
 	{3, "orchestrator/move", "orchestrator"},                                                                    // where things are, apart from what is done next
 	{3, "orchestrator/duty", "orchestrator/toolset orchestrator workflows workflows/artifact workflows/agents"}, // below the reducer: tools and host judge by the same names and rules
@@ -296,7 +297,7 @@ var oversize = map[string]int{
 	"ghsync":                       2885,
 	"ghsync/fakehub":               6678,
 	"orchestrator/decide":          4714,
-	"orchestrator/session":         3913,
+	"orchestrator/session":         3766,
 }
 
 const (

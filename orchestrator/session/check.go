@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/invariant"
+	"github.com/agentmux/agentmux/orchestrator/replay"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -85,12 +86,12 @@ func CheckDir(dir string) Report {
 // each. Where records were lost there is nothing to compare.
 func (s *Session) Differences(st *orchestrator.State) []string {
 	all := s.Follow(0)
-	all.decode = readFolded
+	all.decode = replay.Read
 	records, err := all.Read()
 	if err != nil || !replayable(records) || st.IsClassic() {
 		return nil
 	}
-	return Replay(records).Differences(Project(st))
+	return replay.Of(records).Differences(replay.OfState(st))
 }
 
 // replayable reports whether these are all records from the session's creation on.

@@ -109,25 +109,6 @@ func (f *Follower) read(file io.Reader, seq int) ([]orchestrator.Event, error) {
 	}
 }
 
-// head returns the number and the type of a record without reading the rest of its line. ok is false unless the line
-// begins as Commit writes it.
-func head(line []byte) (seq int, kind string, ok bool) {
-	rest, ok := bytes.CutPrefix(line, []byte(`{"seq":`))
-	number, rest, found := bytes.Cut(rest, []byte(`,"ts":"`))
-	if !ok || !found || len(number) == 0 || number[0] == '0' || len(number) > 18 {
-		return 0, "", false
-	}
-	for _, digit := range number {
-		if digit < '0' || digit > '9' {
-			return 0, "", false
-		}
-		seq = 10*seq + int(digit-'0')
-	}
-	_, rest, found = bytes.Cut(rest, []byte(`","type":"`))
-	name, _, ended := bytes.Cut(rest, []byte(`"`))
-	return seq, string(name), found && ended && !bytes.Contains(name, []byte(`\`))
-}
-
 // committed returns state.json's seq without judging the rest of the file.
 func (s *Session) committed() (int, error) {
 	data, err := readOwn(s.Path(StateFile), orchestrator.MaxStateBytes+1)

@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/replay"
 )
 
 // Recover brings the directory back to its last commit and returns that state:
@@ -121,7 +122,7 @@ func (s *Session) lastRecord(seq int) (end, size int64, found bool, err error) {
 		}
 		rest = after
 		at += int64(len(line)) + 1
-		if n, _, ok := head(line); ok && n < seq { // there may be many: the last one alone is read whole
+		if n, _, ok := replay.Head(line); ok && n < seq { // there may be many: the last one alone is read whole
 			end = at
 			continue
 		}

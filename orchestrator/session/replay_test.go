@@ -216,39 +216,6 @@ func TestTheCheckerFindsEachTextThatIsGone(t *testing.T) {
 	}
 }
 
-// What each record of an end and of a way on says of a session.
-func TestReplayOfEndsAndWaysOn(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		records []record
-		want    session.Projection
-	}{
-		{"parked", []record{{orchestrator.EvNeedsHuman, nil}}, session.Projection{Phase: "reviewing", Outcome: "needs_human"}},
-		{"done", []record{{orchestrator.EvGateOpened, map[string]any{"gate": "completion"}}, {orchestrator.EvDone, map[string]any{"outcome": "done"}}},
-			session.Projection{Phase: "done", Outcome: "done"}},
-		{"failed", []record{{orchestrator.EvFailed, nil}}, session.Projection{Phase: "failed", Outcome: "failed"}},
-		{"canceled", []record{{orchestrator.EvCanceled, nil}}, session.Projection{Phase: "failed", Outcome: "canceled"}},
-		{"resumed", []record{{orchestrator.EvCanceled, nil}, {orchestrator.EvResumed, map[string]any{"to": "reviewing"}}},
-			session.Projection{Phase: "reviewing", LastEvent: "resumed"}},
-		{"gate closed", []record{{orchestrator.EvGateOpened, map[string]any{"gate": "plan"}}, {orchestrator.EvGateClosed, nil}}, session.Projection{Phase: "reviewing"}},
-		{"changes", []record{
-			{orchestrator.EvSubplanDone, map[string]any{"id": "1"}}, {orchestrator.EvGroupDone, map[string]any{"group_id": "a"}}, {orchestrator.EvNeedsHuman, nil},
-			{orchestrator.EvEvent, map[string]any{"event": "changes_requested"}}, {orchestrator.EvPhaseEntered, map[string]any{"phase": "planning"}},
-		}, session.Projection{Phase: "planning", LastEvent: "changes_requested"}},
-		{"numbers from a file", []record{{orchestrator.EvPROpened, map[string]any{"number": 7.0}}, {orchestrator.EvFixRound, map[string]any{"iteration": "x"}}},
-			session.Projection{Phase: "reviewing", PR: 7}},
-		{"nothing known", []record{{"a_later_type", nil}}, session.Projection{Phase: "reviewing"}},
-	} {
-		var records []orchestrator.Event
-		for _, r := range append([]record{{orchestrator.EvSessionCreated, nil}}, c.records...) {
-			records = append(records, orchestrator.Event{Type: r.kind, Phase: "reviewing", Data: r.read(t)})
-		}
-		if d := session.Replay(records).Differences(c.want); len(d) > 0 {
-			t.Errorf("%s: %q", c.name, d)
-		}
-	}
-}
-
 func TestTheCheckerFollowsTheWorkflow(t *testing.T) {
 	for name, c := range map[string]struct{ lines, want string }{
 		"visits run back": {`{"seq":2,"type":"event","visit":3}

@@ -1,4 +1,9 @@
-package session
+// Package replay tells from the records of a session alone what its state has to be, so that the two check one
+// another.
+//
+// There may be tens of thousands of records, most of which change nothing here: of these [Read] takes the number and the
+// type alone. It stores nothing.
+package replay
 
 import (
 	"fmt"
@@ -8,8 +13,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
-// Projection is what the records of a session say its state is. It is made
-// from records alone, so that it and the state check one another.
+// Projection is what the records of a session say its state is.
 type Projection struct {
 	Phase     string
 	Visit     int
@@ -24,8 +28,8 @@ type Projection struct {
 	PR        int
 }
 
-// Replay folds records into what they say.
-func Replay(records []orchestrator.Event) Projection {
+// Of folds records into what they say.
+func Of(records []orchestrator.Event) Projection {
 	p := Projection{Verdicts: map[string]string{}}
 	for _, e := range records {
 		if fold, ok := folds[e.Type]; ok {
@@ -35,8 +39,8 @@ func Replay(records []orchestrator.Event) Projection {
 	return p
 }
 
-// Project returns the same for a state.
-func Project(st *orchestrator.State) Projection {
+// OfState returns the same for a state.
+func OfState(st *orchestrator.State) Projection {
 	p := Projection{
 		Phase: st.Phase, Visit: st.Visit, LastEvent: st.LastEvent, Outcome: string(st.Outcome), Rounds: st.ReviewIteration,
 		Subplans: slices.Sorted(slices.Values(st.CompletedSubplans)), Groups: slices.Clone(st.CompletedGroups),
@@ -86,15 +90,6 @@ func (p Projection) Differences(other Projection) []string {
 		differ("verdict of "+role, p.Verdicts[role], other.Verdicts[role])
 	}
 	return out
-}
-
-// readFolded reads a record of which Replay takes nothing no further than to its type: most are of that kind where
-// agents write to one another.
-func readFolded(line []byte) (orchestrator.Event, error) {
-	if seq, kind, ok := head(line); ok && folds[kind] == nil {
-		return orchestrator.Event{Seq: seq, Type: kind}, nil
-	}
-	return orchestrator.ReadEvent(line)
 }
 
 // folds says what each type of record changes.
