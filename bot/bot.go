@@ -82,8 +82,6 @@ type Bot struct {
 	repos   []*repository
 	watches map[string]*watched // by account
 	counts  report.Counts
-	// unserved are repositories that could not be opened yet, and why.
-	unserved map[string]string
 }
 
 // New checks the options and touches nothing.
@@ -221,28 +219,14 @@ func (b *Bot) open(ctx context.Context, repo ghsync.Repo) error {
 			wait, _ := transport.Later(err)
 			wait = max(wait, min(openPause<<min(failures-1, 10), maxOpenPause))
 			b.Log.Warn("a repository is not served yet", "repo", repo.String(), "wait", wait.String(), "err", err)
-			b.noteUnserved(repo, err)
+			b.counts.Serve(repo.String(), b.Host.Redactor.Line(err))
 			if transport.Wait(ctx, wait) {
 				_, err = b.serve(ctx, repo, false)
 			}
 		}
-		b.noteUnserved(repo, err)
+		b.counts.Serve(repo.String(), "")
 	})
 	return nil
-}
-
-// noteUnserved remembers why a repository is not served; nil: it is.
-func (b *Bot) noteUnserved(repo ghsync.Repo, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err == nil {
-		delete(b.unserved, repo.String())
-		return
-	}
-	if b.unserved == nil {
-		b.unserved = map[string]string{}
-	}
-	b.unserved[repo.String()] = b.Host.Redactor.Line(err)
 }
 
 // serve opens a repository, takes up what an earlier process left of it, and begins to serve it. One

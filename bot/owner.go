@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/agentmux/agentmux/bot/again"
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/ear"
 	"github.com/agentmux/agentmux/bot/gate"
@@ -70,28 +71,57 @@ func (o owner) Wake(_ context.Context, s ear.Subject) error {
 func (o owner) recall(ctx context.Context, s ear.Subject, by gate.Trigger) (ear.Subject, error) {
 	o.judging.Lock()
 	defer o.judging.Unlock()
-	asked, former := recall.Asked{Issue: s.Issue, By: by, Of: s.Of, Retry: s.Retry}, o.sessions.of(s.Issue)
-	if former != nil {
-		asked.Here, asked.Newer = former.public(), former.overtaken
-	}
-	dir, held, err := o.recaller().Session(ctx, asked)
+	h, err := o.brought(ctx, recall.Asked{Issue: s.Issue, By: by, Of: s.Of, Retry: s.Retry}, o.recaller())
 	var taken *claim.TakenError
 	if errors.As(err, &taken) {
 		s.Holder = taken.Seen.Claim.Host.String()
 		return s, nil
 	}
-	if err != nil || dir == "" {
+	if err != nil || h == nil {
 		return s, err
 	}
+	return o.Find(ctx, s.Issue, false)
+}
+
+// brought returns the session that by has made here, with its claim, in the place of the one that was here; nil: it made none.
+func (r *repository) brought(ctx context.Context, a recall.Asked, by recall.Bringer) (*hosted, error) {
+	former := r.sessions.of(a.Issue)
 	if former != nil {
-		o.sessions.forget([]string{former.dir})
+		a.Here, a.Newer = former.public(), former.overtaken
 	}
-	h, err := o.made(dir)
+	dir, held, err := by.Session(ctx, a)
+	if err != nil || dir == "" {
+		return nil, err
+	}
+	if former != nil {
+		r.sessions.forget([]string{former.dir})
+	}
+	h, err := r.made(dir)
 	if err != nil {
-		return s, errors.Join(err, held.Release(ctx))
+		return nil, errors.Join(err, held.Release(ctx))
 	}
 	h.hold(held)
-	return o.Find(ctx, s.Issue, false)
+	return h, nil
+}
+
+// again has the session of an issue go on for a request label, here or from its checkpoint, and reports whether it does.
+func (r *repository) again(ctx context.Context, record ghsync.Record, d *gate.Decision, now *ghsync.Snapshot) (goesOn bool, err error) {
+	l := &recall.Label{Recaller: r.recaller(), Of: r.saved, Record: record, Decision: d, Now: now}
+	if _, err := r.brought(ctx, recall.Asked{Issue: now.Issue, By: d.Asked.Trigger}, l); err != nil || l.Over {
+		return false, err
+	}
+	h := r.sessions.of(now.Issue)
+	if h == nil || h.live() {
+		return false, nil
+	}
+	goesOn, err = again.Former{Dir: h.dir, State: h.state.Load(), Elsewhere: h.overtaken}.Continue(ctx, r.journal, d, now)
+	if held := h.claim(); goesOn {
+		h.wake()
+	} else if held != nil { // it was brought, and goes on no further
+		h.hold(nil)
+		err = errors.Join(err, held.Release(ctx))
+	}
+	return goesOn, err
 }
 
 // recaller brings sessions of the repository here.

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/agentmux/agentmux/bot/again"
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/due"
 	"github.com/agentmux/agentmux/bot/gate"
@@ -66,11 +65,7 @@ func (r *repository) decide(ctx context.Context, issue int) (again time.Duration
 	if d.What != gate.Ignore {
 		r.log().Info("issue judged", "issue", issue, "row", d.Row.String(), "decision", string(d.What), "reason", d.Reason)
 	}
-	if d.Refused() {
-		r.bot.counts.Refuse(d.Row.String())
-	} else if d.Accepted() {
-		r.bot.counts.Accept()
-	}
+	r.bot.counts.Judge(d.Row.String(), d.Refused(), d.Accepted())
 	switch {
 	case left.Ends(d):
 		return 0, r.forsake(ctx, left, d)
@@ -148,10 +143,9 @@ func (r *repository) accept(ctx context.Context, f gate.Facts, left *orphan.Requ
 	}
 	if snapshot.Report.Refused {
 		d.What, d.Reason, d.Remedy = gate.Refuse, "the issue hides text in so many layers that no part of it can be trusted", "write it without HTML and encoded characters, and set the label again"
-	} else if h := r.sessions.of(issue); h != nil && left == nil && !h.live() {
-		goesOn, err := again.Former{Dir: h.dir, State: h.state.Load(), Elsewhere: h.overtaken}.Continue(ctx, r.journal, &d, &snapshot)
+	} else if left == nil {
+		goesOn, err := r.again(ctx, record, &d, &snapshot)
 		if goesOn {
-			h.wake()
 			return r.refusals.DropRequest(ctx, record.Issue)
 		}
 		if err != nil {

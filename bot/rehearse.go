@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/intake"
 	"github.com/agentmux/agentmux/bot/journal"
+	"github.com/agentmux/agentmux/bot/rehearsal"
 	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/ghsync"
@@ -25,17 +26,12 @@ import (
 // Rehearse judges all requests there are now and prints to w what Run would write for them, in order.
 // It writes nothing, neither on the server nor below the state home.
 func Rehearse(ctx context.Context, o Options, w io.Writer) error {
-	scratch, err := os.MkdirTemp("", "agentmux-dry-run-")
+	home := o.Host.StateHome
+	scratch, err := rehearsal.Scratch(home)
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(scratch)
-	home := o.Host.StateHome
-	if id, err := os.ReadFile(filepath.Join(home, "host_id")); err == nil { // to know the own claims
-		if err := os.WriteFile(filepath.Join(scratch, "host_id"), id, 0o600); err != nil {
-			return err
-		}
-	}
 	o.Host.StateHome, o.Host.Stores, o.Once = scratch, "", true
 	b, err := New(o)
 	if err != nil {

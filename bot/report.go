@@ -2,7 +2,6 @@ package bot
 
 import (
 	"errors"
-	"maps"
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/report"
@@ -43,8 +42,5 @@ func (b *Bot) Report() report.Report {
 		r.Repositories = append(r.Repositories, one)
 	}
 	b.counts.Into(&r)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	r.Unserved = maps.Clone(b.unserved)
 	return r
 }

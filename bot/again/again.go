@@ -1,6 +1,6 @@
 // Package again decides whether a request label that is set on an issue again continues the session that has failed, was
-// stopped, or waits for a person (github section 6). It is called by the bot for a request that the gate has accepted, before
-// it makes a ticket. It promises that one trigger gives a session one command, whatever is killed in between, and counts as
+// stopped, or waits for a person (github section 6), on this machine or by the checkpoint of another one. It is called by the
+// bot for a request that the gate has accepted, before it makes a ticket. It promises that one trigger gives a session one command, whatever is killed in between, and counts as
 // one start. Beside a session that waits for a decision none begins: the request is refused, with what the session takes.
 package again
 
@@ -36,9 +36,8 @@ func (f Former) Continue(ctx context.Context, j *journal.Journal, d *gate.Decisi
 		return false, nil
 	}
 	p := orchestrator.Payload{Name: "retry", Actor: asked.By.Account.Login, Source: "issue", SourceID: asked.Trigger.String()}
-	same := (asked.Workflow == "" || asked.Workflow == s.Workflow) && f.hasText(now.Digest)
-	decision := decisions[string(s.OutcomeReason)]
-	goesOn := same && !(s.Parked() && decision != "")
+	text, err := session.ReadFile(filepath.Join(f.Dir, session.SnapshotFile))
+	goesOn := err == nil && continues(s, text, d, now)
 	if goesOn {
 		err := command.Foresee(f.Dir, s, p, false)
 		var refused *command.RefusedError
@@ -53,18 +52,14 @@ func (f Former) Continue(ctx context.Context, j *journal.Journal, d *gate.Decisi
 		return false, err
 	}
 	if !goesOn {
-		d.What, d.Reason = gate.Refuse, "the session of this issue waits for a person, and no other one begins beside it"
-		d.Remedy = otherwise
-		if decision != "" {
-			d.Remedy = decision + "; /agentmux stop ends it"
-		}
+		refuse(s, d)
 		return false, nil
 	}
 	if _, err := command.Append(f.Dir, p); err != nil {
 		return false, err
 	}
 	crash.Point("continue by label", "")
-	_, err := j.Append(journal.Started{Issue: now.Issue, Trigger: asked.Trigger, Actor: asked.By.Account.ID, Session: s.SessionID})
+	_, err = j.Append(journal.Started{Issue: now.Issue, Trigger: asked.Trigger, Actor: asked.By.Account.ID, Session: s.SessionID})
 	return err == nil, err
 }
 
@@ -86,12 +81,34 @@ func broken(s *orchestrator.State) bool {
 	return s.Outcome == orchestrator.OutcomeFailed || s.Outcome == orchestrator.OutcomeCanceled && s.OutcomeReason != orchestrator.ReasonClaimLost
 }
 
-// hasText reports whether the text that the session works from has this digest.
-func (f Former) hasText(digest string) bool {
-	data, err := session.ReadFile(filepath.Join(f.Dir, session.SnapshotFile))
-	if err != nil {
+// continues reports whether a session that has failed, was stopped or waits is one that d asks for, and has no decision to wait
+// for. text is its snapshot of the issue.
+func continues(s *orchestrator.State, text []byte, d *gate.Decision, now *ghsync.Snapshot) bool {
+	if d.Asked.Workflow != "" && d.Asked.Workflow != s.Workflow || s.Parked() && decisions[string(s.OutcomeReason)] != "" {
 		return false
 	}
-	text, err := ghsync.ParseSnapshot(data)
-	return err == nil && text.Digest == digest
+	was, err := ghsync.ParseSnapshot(text)
+	return err == nil && was.Digest == now.Digest
+}
+
+// refuse makes d a refusal for a session that waits, which says what that takes.
+func refuse(s *orchestrator.State, d *gate.Decision) {
+	d.What, d.Reason, d.Remedy = gate.Refuse, "the session of this issue waits for a person, and no other one begins beside it", otherwise
+	if decision := decisions[string(s.OutcomeReason)]; decision != "" {
+		d.Remedy = decision + "; /agentmux stop ends it"
+	}
+}
+
+// Brings reports whether a session of another machine is to be brought here since Continue goes on with it then. files are
+// those of its checkpoint. If it waits and does not continue, d is a refusal then. One that cannot be read is not brought.
+func Brings(files map[string][]byte, d *gate.Decision, now *ghsync.Snapshot) bool {
+	s, err := orchestrator.Decode(files[session.StateFile])
+	if err != nil || d.Asked.Trigger.Kind != gate.Label || !s.Parked() && !broken(s) {
+		return false
+	}
+	goesOn := continues(s, files[session.SnapshotFile], d, now)
+	if !goesOn && s.Parked() {
+		refuse(s, d)
+	}
+	return goesOn
 }

@@ -116,6 +116,15 @@ func TestALabelContinuesWhatFailed(t *testing.T) {
 			if got, want := commands(t, f.Dir), map[bool]string{false: "retry by mia from issue " + asked.Trigger.String() + "\n"}[c.another]; got != want {
 				t.Errorf("commands %q, want %q", got, want)
 			}
+			if over, err := f.Elsewhere(t.Context()); !over && err == nil { // the same by what another machine has of it
+				d := &gate.Decision{What: gate.Start, Asked: *asked}
+				if again.Brings(files(t, f), d, &ghsync.Snapshot{Issue: 3, Digest: c.digest}) == c.another {
+					t.Errorf("is brought %t", c.another)
+				}
+				if d.Refused() != (c.says != "") || !strings.Contains(d.Remedy, c.says) {
+					t.Errorf("elsewhere %s: %s", d.What, d.Remedy)
+				}
+			}
 			if n := j.LabelStarts(3, time.Hour); n > 1 || (n > 0) == c.another {
 				t.Errorf("%d starts", n)
 			}
@@ -128,6 +137,17 @@ func parked(reason string) func(*orchestrator.State) {
 	return func(s *orchestrator.State) {
 		s.Phase, s.Outcome, s.OutcomeReason, s.InterruptedPhase = "planning", orchestrator.OutcomeNeedsHuman, orchestrator.Optional(reason), ""
 	}
+}
+
+// files are what the checkpoint of the session has that tells what it waits for.
+func files(t *testing.T, f *again.Former) map[string][]byte {
+	t.Helper()
+	state, err := f.State.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := os.ReadFile(filepath.Join(f.Dir, session.SnapshotFile))
+	return map[string][]byte{session.StateFile: state, session.SnapshotFile: text}
 }
 
 func commands(t *testing.T, dir string) (text string) {

@@ -85,9 +85,10 @@ func (h Opener) ManagedIn(ctx context.Context, dir string, repo ghsync.Repo, c *
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make project of %s: %w", repo, err)
 	}
-	switch n, err := ReadNames(dir); {
-	case err == nil && n.Now() != ghsync.Repo{}:
-		repo = n.Now()
+	names, err := ReadNames(dir)
+	switch {
+	case err == nil && names.Now() != ghsync.Repo{}:
+		repo = names.Now()
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
@@ -98,7 +99,10 @@ func (h Opener) ManagedIn(ctx context.Context, dir string, repo ghsync.Repo, c *
 	user.Name, user.Mail = "", "" // the commits are the account's; the way to the server is the machine's
 	server := cmp.Or(h.server(), "https://"+c.GitHub.Host)
 	p := &Project{Managed: true, User: user, Clone: clone.Clone{Root: dir, Origin: server + "/" + repo.String() + ".git"}}
-	return h.openProject(ctx, p, c)
+	if p, err = h.openProject(ctx, p, c); err == nil {
+		h.takeIn(ctx, p, names)
+	}
+	return p, err
 }
 
 // ManagedDir is the directory of a repository's managed project, beside its store. It need not

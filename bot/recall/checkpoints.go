@@ -46,15 +46,19 @@ func (k Checkpoints) Fetch(ctx context.Context, of Pull) (*checkpoint.Fetched, c
 // Unfinished reports whether a session has something left to try, by the state of its checkpoint. One that cannot be
 // continued from it has nothing.
 func (k Checkpoints) Unfinished(ctx context.Context, name string, issue int) (bool, error) {
+	return k.judged(ctx, name, issue, func(files map[string][]byte) bool {
+		s, err := orchestrator.Decode(files[session.StateFile])
+		return err == nil && (s.Parked() || s.Phase == orchestrator.PhaseFailed)
+	})
+}
+
+// judged reports whether a session has a checkpoint, and judge wants it by its files.
+func (k Checkpoints) judged(ctx context.Context, name string, issue int, judge func(files map[string][]byte) bool) (bool, error) {
 	f, _, err := k.Fetch(ctx, Pull{Issue: issue, Session: name})
 	if errors.Is(err, checkpoint.ErrNone) || errors.As(err, new(*checkpoint.RefusedError)) {
 		return false, nil
 	}
-	if err != nil {
-		return false, err
-	}
-	s, err := orchestrator.Decode(f.Session[session.StateFile])
-	return err == nil && (s.Parked() || s.Phase == orchestrator.PhaseFailed), nil
+	return err == nil && judge(f.Session), err
 }
 
 // Saved reports whether a session, by its name on the server, has one there.

@@ -1,5 +1,5 @@
-// Package recall brings the session of an issue to this machine when a command for it comes here: one that waits for a
-// person, or whose host is gone, and that another machine had last. So whichever host hears an answer first continues
+// Package recall brings the session of an issue to this machine when a command or a request label for it comes here: one that
+// waits for a person, has failed or was stopped, or whose host is gone, and that another machine had last. So whichever host hears an answer first continues
 // the session that asked.
 //
 // What says which session the issue has is its newest status comment, of an account that may be believed. The checkpoint on

@@ -6,29 +6,44 @@ import (
 	"time"
 )
 
-// Counts are what happened since the start. The zero value has none. It is safe for concurrent use.
+// Counts are what happened since the start, and which repositories are not served. The zero value has none. It is safe for
+// concurrent use.
 type Counts struct {
 	mu               sync.Mutex
 	refused          map[string]int
 	accepted, panics int
 	phases           map[string]Span
+	unserved         map[string]string
 }
 
-// Refuse counts a request that a row of the gate refused.
-func (c *Counts) Refuse(row string) {
+// Judge counts a request that a row of the gate refused or accepted; one that is neither is not counted.
+func (c *Counts) Judge(row string, refused, accepted bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if accepted {
+		c.accepted++
+	}
+	if !refused {
+		return
+	}
 	if c.refused == nil {
 		c.refused = map[string]int{}
 	}
 	c.refused[row]++
 }
 
-// Accept counts a request that was accepted.
-func (c *Counts) Accept() {
+// Serve notes why a repository is not served, in one line; empty: it is.
+func (c *Counts) Serve(repo, why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.accepted++
+	if why == "" {
+		delete(c.unserved, repo)
+		return
+	}
+	if c.unserved == nil {
+		c.unserved = map[string]string{}
+	}
+	c.unserved[repo] = why
 }
 
 // Panic counts a panic.
@@ -53,5 +68,5 @@ func (c *Counts) Into(r *Report) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r.Accepted, r.Panics = c.accepted, c.panics
-	r.Refused, r.Phases = maps.Clone(c.refused), maps.Clone(c.phases)
+	r.Refused, r.Phases, r.Unserved = maps.Clone(c.refused), maps.Clone(c.phases), maps.Clone(c.unserved)
 }

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // heldBeside is quickPlaybook with a coder that changes a path that is held, too.
@@ -82,5 +84,83 @@ func TestARetryIsForTheSessionOfAnotherMachine(t *testing.T) {
 	got := j.onRunner()
 	if got.Name != e.Name || got.State.Identity != e.State.Identity || got.State.Outcome != orchestrator.OutcomeDone || len(repo.Pulls()) != 1 || j.claimRef() != "" {
 		t.Errorf("%s of %s, %s, %d pull requests, claim %q\n%s", got.Name, got.State.Identity, got.State.Outcome, len(repo.Pulls()), j.claimRef(), ran.out)
+	}
+}
+
+// The request label on the issue of a session that waits, or was stopped, on a machine that is gone is for that session, from its
+// checkpoint: it goes on, or a comment says what it waits for, and no other one begins beside it. If the text of the issue was
+// edited since, another one begins.
+func TestALabelIsForTheSessionOfAnotherMachine(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		playbook string // of the first machine
+		config   string
+		reason   orchestrator.Optional // it waits for
+		edited   bool
+		want     string // label at the end
+	}{
+		"it was stopped":          {heldPlaybook, "", "", false, "agentmux:done"},
+		"it was stopped, edited":  {heldPlaybook, "", "", true, "agentmux:done"},
+		"it waits for a push":     {quickPlaybook, "", orchestrator.ReasonPushRejected, false, "agentmux:done"},
+		"it waits for its answer": {parkedPlaybook, parksSoon, orchestrator.ReasonQuestion, false, "agentmux:needs-human"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := rigOptions{playbook: c.playbook, unlabel: true, config: botConfig + c.config}
+			r := newRig(t, o)
+			repo := r.github.Repo(rigRepo)
+			repo.RefusePush(fakehub.HiddenRule("refs/heads/agentmux/*"))
+			b := r.background("bot")
+			repo.Label(1, "agentmux:quick", rigOwner)
+			var e session.Entry
+			at := func(is func(*orchestrator.State) bool) func() bool {
+				return func() bool {
+					all := r.served(rigRepo)
+					if len(all) != 1 || all[0].State == nil {
+						return false
+					}
+					e = all[0]
+					return is(e.State)
+				}
+			}
+			if c.reason == "" {
+				r.eventually("the coder works", at(func(s *orchestrator.State) bool { return s.Phase == "implementing" }), b.out.String)
+				r.said(b, 1, "/agentmux stop", "+1")
+			}
+			r.eventually("the session has ended", func() bool {
+				return at(func(s *orchestrator.State) bool { return s.Ended() && s.OutcomeReason == c.reason })() && len(r.claims()) == 0
+			}, b.out.String)
+			if code := b.exit(syscall.SIGTERM); code != 0 {
+				t.Fatalf("exit %d\n%s", code, b.out.String())
+			}
+			repo.AllowPush()
+			o.playbook = laterPlaybook
+			if c.edited {
+				repo.EditIssue(1, rigOwner, nil, new("It should say two, please.\n"))
+				o.playbook = quickPlaybook
+			}
+			other := r.elsewhere(o)
+			b = other.background("bot")
+			repo.Label(1, "agentmux:quick", rigOwner)
+			other.eventually("the label is answered", func() bool {
+				return other.hasLabel(rigRepo, 1, c.want) && !other.hasLabel(rigRepo, 1, "agentmux:quick") && len(other.claims()) == 0
+			}, b.out.String)
+			if code := b.exit(syscall.SIGTERM); code != 0 {
+				t.Errorf("exit %d\n%s", code, b.out.String())
+			}
+			all, told := other.served(rigRepo), strings.Join(r.told(rigRepo, 1), "\n")
+			if c.want == "agentmux:needs-human" {
+				if len(all) != 0 || !strings.Contains(told, "comment /agentmux answer TEXT") {
+					t.Errorf("%d sessions\n%s", len(all), told)
+				}
+				return
+			}
+			if len(all) != 1 || all[0].State.Outcome != orchestrator.OutcomeDone || (all[0].State.Identity == e.State.Identity) == c.edited || len(repo.Pulls()) != 1 {
+				t.Fatalf("%d sessions, %d pull requests\n%s", len(all), len(repo.Pulls()), b.out.String())
+			}
+			if !c.edited {
+				other.oneResult(all[0], 0)
+			}
+		})
 	}
 }
