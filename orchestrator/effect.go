@@ -137,7 +137,7 @@ type Result struct {
 	// ensure_push, ensure_pr
 	Branch  string `json:"branch,omitempty"`
 	Skipped string `json:"skipped,omitempty"` // why nothing was sent, in words; not a failure
-	Refused string `json:"refused,omitempty"` // why the other side will never take it
+	Refused string `json:"refused,omitempty"` // why the other side will never take it, or must not get it
 	Number  int    `json:"number,omitempty"`
 	URL     string `json:"url,omitempty"`
 	Draft   bool   `json:"draft,omitempty"`

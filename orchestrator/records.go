@@ -316,6 +316,7 @@ type CheckpointSavedRecord struct {
 	Pushed  bool     `json:"pushed,omitempty"`
 	Ref     string   `json:"ref"`
 	SHA     string   `json:"sha"`
+	Stays   string   `json:"stays,omitempty"` // why it must not leave the machine
 }
 
 // EffectFailedRecord tells of a failed try.

@@ -58,7 +58,8 @@ type State struct {
 	EffectSeq      int             `json:"effect_seq"`
 	PhaseEnteredAt Time            `json:"phase_entered_at"`
 	Deadlines      map[string]Time `json:"deadlines"`
-	StillSince     Time            `json:"still_since"` // since when the limits do not count; unset while they do
+	StillSince     Time            `json:"still_since"`     // since when the limits do not count; unset while they do
+	Stays          string          `json:"stays,omitempty"` // why the last checkpoint must not leave the machine
 
 	ToolCursor    Cursor             `json:"tool_cursor"`
 	CommandCursor Cursor             `json:"command_cursor"`

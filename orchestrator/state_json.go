@@ -219,7 +219,7 @@ func fullState() *State {
 	s := NewState()
 	yes := true
 	s.GHAvailable, s.IssueNumber, s.AwaitingSummary, s.Mirror, s.Quiet = &yes, 1, true, true, true
-	s.Identity, s.Noted, s.MessageSeq, s.MessageCursor.Seq = "0", "0", 1, 1
+	s.Identity, s.Noted, s.Stays, s.MessageSeq, s.MessageCursor.Seq = "0", "0", "0", 1, 1
 	s.ResearchTasks = map[string]string{"a": "b"}
 	s.WebResearchTasks = s.ResearchTasks
 	s.Conflicts = map[string][]string{"1": {"a"}}

@@ -77,6 +77,7 @@ func (r *runner) mirrorOptions(s *orchestrator.State, spec MirrorSpec) mirror.Op
 		Issue: s.IssueNumber, Label: r.cfg.Bot.Label, Host: spec.HostID, Sandbox: r.crew.Level(), LinkHosts: r.cfg.GitHub.LinkHosts,
 		Deaf: !spec.Listened, DeafAfter: !spec.ListenedAfter, Guard: r.guarding.forMirror(), Redactor: r.Redactor, Log: r.Log, Now: r.GitHub.Now, Pace: spec.Pace,
 	}
+	_, _, o.Fleeting = claim.HostID(spec.HostID).Job()
 	o.Pace.Write = cmp.Or(o.Pace.Write, r.cfg.GitHub.WriteEvery())
 	o.Changes = r.gateChanges
 	if snap, err := r.work.IssueSnapshot(); err == nil {

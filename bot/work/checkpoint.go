@@ -21,6 +21,7 @@ import (
 type keeping struct {
 	*workspaces
 	sieve *checkpoint.Sieve
+	stays string // why it must not leave the machine
 }
 
 // Checkpoint keeps the session in the store, so that it can be made again
@@ -68,7 +69,7 @@ func (r *workspaces) Checkpoint(ctx context.Context, e orchestrator.Effect, s *o
 		return orchestrator.Result{}, fmt.Errorf("keep checkpoint: %w", err)
 	}
 	crash.Point("keep checkpoint", "")
-	res := orchestrator.Result{Path: ref, Commit: commit, Findings: k.sieve.Left.Names()}
+	res := orchestrator.Result{Path: ref, Commit: commit, Findings: k.sieve.Left.Names(), Refused: k.stays}
 	if away == nil {
 		return res, nil
 	}
@@ -87,14 +88,19 @@ func (r *workspaces) CheckpointsLeave() bool {
 
 // away is how this checkpoint gets to the server; nil if it stays here.
 func (k *keeping) away(ctx context.Context, s *orchestrator.State) (*checkpoint.Away, error) {
-	if k.Away == nil || k.Guard == nil || !k.CheckpointsLeave() {
+	if k.Away == nil || k.Guard == nil {
+		return nil, nil
+	}
+	if !k.CheckpointsLeave() {
+		k.stays = "checkpoints are not pushed"
 		return nil, nil
 	}
 	found, err := k.Away.Inspect(ctx, k.repo, k.gate(s.BaseSHA, ""), duty.Finished(s)...)
 	if err != nil || len(found) == 0 {
 		return k.Away, err
 	}
-	k.sieve.Left["integrated work"] = found[0] + "; the checkpoint stays on this machine"
+	k.stays = found[0]
+	k.sieve.Left["integrated work"] = k.stays + "; the checkpoint stays on this machine"
 	return nil, nil
 }
 

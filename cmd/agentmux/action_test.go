@@ -51,7 +51,7 @@ func TestActionKeepsItsPromises(t *testing.T) {
 		got  []string
 		want string
 	}{
-		"inputs":  {slices.Sorted(maps.Keys(a.Inputs)), "checkpoint comments config dry-run github-token issue max-time sandbox state transcripts version workflow"},
+		"inputs":  {slices.Sorted(maps.Keys(a.Inputs)), "checkpoint comments config dry-run github-token issue max-time sandbox state timeout-minutes transcripts version workflow"},
 		"outputs": {slices.Sorted(maps.Keys(a.Outputs)), "branch digest exit-code head-sha outcome pr-number pr-url result-file session verdict"},
 		"steps":   {ids(a.Runs.Steps), "binary doctor run report artifact left"},
 	} {
@@ -196,14 +196,14 @@ func TestActionRefusesBadInputs(t *testing.T) {
 	before := r.github.Requests("")
 	code, log := r.step("run", "ISSUE=1", job.InputPrefix+"ISSUE=1; rm", job.InputPrefix+"MAX_TIME=soon", job.InputPrefix+"COMMENTS=a\nb", job.InputPrefix+"WORKFLOW=${{ x }}",
 		job.InputPrefix+"STATE=here", job.InputPrefix+"CHECKPOINT=yes", job.InputPrefix+"TRANSCRIPTS='true'", job.InputPrefix+"DRY_RUN=1", job.InputPrefix+"SANDBOX=\"none\"",
-		job.InputPrefix+"VERSION=latest", job.InputPrefix+"CONFIG="+r.dir)
+		job.InputPrefix+"VERSION=latest", job.InputPrefix+"TIMEOUT_MINUTES=0", job.InputPrefix+"CONFIG="+r.dir)
 	var named []string
 	for _, c := range runlog.Commands(log) { // no annotation says all of them once more
 		title, _ := strings.CutPrefix(c, "::error title=input ")
 		name, _, _ := strings.Cut(title, "::")
 		named = append(named, name)
 	}
-	if want := []string{"checkpoint", "comments", "config", "dry-run", "issue", "max-time", "sandbox", "state", "transcripts", "version", "workflow"}; code != 2 || !slices.Equal(named, want) || r.github.Requests("") != before {
+	if want := []string{"checkpoint", "comments", "config", "dry-run", "issue", "max-time", "sandbox", "state", "timeout-minutes", "transcripts", "version", "workflow"}; code != 2 || !slices.Equal(named, want) || r.github.Requests("") != before {
 		t.Errorf("exit %d, named %q, want %q\n%s", code, named, want, log)
 	}
 }

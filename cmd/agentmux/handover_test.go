@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -250,4 +251,29 @@ func TestGitHub90AHandOverThatIsCutShortLosesNothing(t *testing.T) {
 			r.oneOfJobs()
 		})
 	}
+}
+
+// A job that knows its timeout-minutes hands its session over before a runner cancels it, and with it the session: what agents wait
+// for counts there, too.
+func TestGitHub90AJobHandsOverBeforeItsTimeEnds(t *testing.T) {
+	t.Parallel()
+	at := filepath.Join(t.TempDir(), "at")
+	r := newRunner(t, rigOptions{playbook: waitingAt(at)})
+	repo := r.github.Repo(rigRepo)
+	repo.Label(1, "agentmux:quick", rigOwner)
+	r.event("issues", labelEventNow("agentmux:quick"))
+	ran := r.action(map[string]string{"issue": "1", "timeout-minutes": "1"}, nil)
+	if want := (map[string]int{"doctor": 0, "run": 0, "report": 0, "left": 0}); !maps.Equal(ran.codes, want) {
+		t.Errorf("steps %v\n%s", ran.codes, ran.logs)
+	}
+	if got := ran.outputs; got["outcome"] != job.OutcomeHandover || got["exit-code"] != "3" || r.claimRef() == "" || len(r.savedOnes()) != 1 {
+		t.Errorf("outputs %q, claim %q, saved %q\n%s", got, r.claimRef(), r.savedOnes(), ran.summary)
+	}
+	repo.SetRun(fakehub.Run{ID: 77, Attempt: 1, Status: "completed", Conclusion: "success"})
+	r.write(at+".never", "")
+	r.anotherRunner(79)
+	if got := r.continued(); got.Outcome != "done" {
+		t.Errorf("result %+v", got)
+	}
+	r.oneOfJobs()
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -219,6 +220,9 @@ func TestInitActionsPrintsTheWorkflow(t *testing.T) {
 	code, text := ran()
 	if code != 0 || !strings.Contains(text, "startsWith(github.event.label.name, 'agentmux')") || !strings.Contains(text, "queue: max") {
 		t.Errorf("exit %d\n%s", code, text)
+	}
+	if of := regexp.MustCompile(`timeout-minutes: (\d+)`).FindAllStringSubmatch(text, -1); len(of) != 3 || of[0][1] != of[1][1] {
+		t.Errorf("the time of the job, of its step and of the sweep are %q", of)
 	}
 	if code, _ := ran("--check"); code != 2 {
 		t.Errorf("nothing there: exit %d", code)

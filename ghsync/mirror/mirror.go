@@ -64,6 +64,8 @@ type Options struct {
 	// the machine the session runs on. With DeafAfter they are read while the session runs, and
 	// not once it has ended.
 	Deaf, DeafAfter bool
+	// Fleeting says that the machine ends with this host: it is that of a job.
+	Fleeting bool
 
 	// Guard is asked before each write. ErrClaimLost ends the mirror, an error that says when to
 	// try again (see transport.Later) holds the write back. Nil: none.
@@ -161,7 +163,7 @@ func New(o Options) (*Mirror, error) {
 	k := &ledger{o: o, session: s, file: file, st: st, keep: durable.Replace, off: map[string]bool{}, locked: st.Locked}
 	n := markdown.New(o.Server.Place.Server(), o.LinkHosts)
 	n.Redact = o.Redactor.Redact
-	k.view = comment.New(new(story.Progress), comment.Facts{Host: o.Host, Sandbox: o.Sandbox, Deaf: o.Deaf, DeafAfter: o.DeafAfter}, n)
+	k.view = comment.New(new(story.Progress), comment.Facts{Host: o.Host, Sandbox: o.Sandbox, Deaf: o.Deaf, DeafAfter: o.DeafAfter, Fleeting: o.Fleeting}, n)
 	if o.Unit != nil {
 		k.view.Agent = o.Unit.Agent
 	}

@@ -178,3 +178,33 @@ func TestAnEndAsksForNoCommentWhereNoneIsRead(t *testing.T) {
 		t.Errorf("written:\n%s", got)
 	}
 }
+
+// What the output gate does not let into a checkpoint ends with the runner of its job. What the job asks says that it waits, and its
+// end asks for the one command that another job can carry out.
+func TestWhatEndsWithItsRunnerAsksForAnotherTry(t *testing.T) {
+	for name, of := range map[string]mirror.Options{"a job": {Fleeting: true}, "a machine that stays": {}} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, nil)
+			sink := &paper{}
+			of.Server = serverOf(sink)
+			m := sc.mirror(of)
+			sc.play(`10:06 1 phase_entered {"phase":"completing","kind":"complete"}`)
+			sc.play(`10:06 1 checkpoint_saved {"ref":"r","sha":"c","stays":"secret.aws-key: a.txt line 1"}`)
+			sc.play(`10:07 1 gate_opened {"gate":"completion","digest":"` + strings.Repeat("0a1b2c3d", 8) + `","reason":"review_passed","findings":["secret.aws-key: a.txt line 1"]}`)
+			sc.finish(m)
+			got := sink.String()
+			if !strings.Contains(got, "Reply: `/agentmux approve`") || strings.Contains(got, "keeps its runner") != of.Fleeting {
+				t.Errorf("the gate says:\n%s", got)
+			}
+			sc.play(`10:51 1 needs_human {"reason":"output_gate","text":"the output gate found it","next":"resume to scan again, or say what to change"}`)
+			sc.finish(m)
+			got = strings.TrimPrefix(sink.String(), got)
+			if once := strings.Count(got, "`/agentmux retry` begins once more"); of.Fleeting != (once == 2) || of.Fleeting == strings.Contains(got, "`/agentmux resume`") {
+				t.Errorf("the end says:\n%s", got)
+			}
+			if of.Fleeting != strings.Contains(got, "on the runner of this job alone, and is lost with it: secret.aws-key: a.txt line 1.") {
+				t.Errorf("the end does not say why:\n%s", got)
+			}
+		})
+	}
+}

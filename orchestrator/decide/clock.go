@@ -116,7 +116,7 @@ func (c *clock) keepTime() {
 		}
 		c.s.StillSince = orchestrator.Time{}
 	}
-	if reason, _ := duty.Unanswered(c.s); !still || reason == "" {
+	if reason, _ := duty.Unanswered(c.s); !still || reason == "" || c.s.Stays != "" { // who answers elsewhere would find nothing of it
 		c.disarm(parkTimer)
 	} else if _, armed := c.s.Deadlines[parkTimer]; !armed {
 		c.arm(parkTimer, c.s.Settings.ParkAfter)

@@ -31,7 +31,8 @@ var results = map[string]func(*reducer, orchestrator.Effect, orchestrator.Result
 	orchestrator.EffCheckpoint: func(r *reducer, _ orchestrator.Effect, res orchestrator.Result) {
 		r.saving.late(res.Skipped != "")
 		if res.Path != "" {
-			r.event(orchestrator.CheckpointSavedRecord{Ref: res.Path, SHA: res.Commit, LeftOut: res.Findings, Pushed: res.Pushed})
+			r.s.Stays = res.Refused
+			r.event(orchestrator.CheckpointSavedRecord{Ref: res.Path, SHA: res.Commit, LeftOut: res.Findings, Pushed: res.Pushed, Stays: res.Refused})
 		}
 	},
 }

@@ -59,6 +59,24 @@ func TestGitHub76NothingToDoBeforeAnAnswerParks(t *testing.T) {
 			t.Errorf("parks at %v", at)
 		}
 	})
+	t.Run("not where another host would find nothing", func(t *testing.T) {
+		m := newSim(t, "quick", parksAfter)
+		m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffCheckpoint }
+		m.planned("serial", 1)
+		if _, armed := m.s.Deadlines["park"]; !armed {
+			t.Fatal("it does not park")
+		}
+		m.hold, m.result = nil, func(e orchestrator.Effect) orchestrator.Result {
+			if e.Type == orchestrator.EffCheckpoint {
+				return orchestrator.Result{Path: "ref", Commit: "c", Refused: "secret.x: a.txt line 1"}
+			}
+			return orchestrator.Result{}
+		}
+		m.settle()
+		if at, armed := m.s.Deadlines["park"]; armed || m.s.Stays == "" {
+			t.Errorf("parks at %v, stays %q", at, m.s.Stays)
+		}
+	})
 	t.Run("not after the answer", func(t *testing.T) {
 		m := newSim(t, "quick", parksAfter)
 		m.planned("serial", 1)

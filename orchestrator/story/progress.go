@@ -13,6 +13,7 @@ type Progress struct {
 	Identity Identity
 	Phase    string // the one the session is in; empty before the first
 	Paused   bool
+	Stays    string // why the last checkpoint must not leave the machine; empty: it may
 	End      End
 
 	Visits  Visits
@@ -64,6 +65,8 @@ func (p *Progress) course(e orchestrator.Event) {
 		p.Phase, p.Paused = e.Phase, false
 	case orchestrator.PhaseEnteredRecord:
 		p.Phase, p.Paused = d.Phase, false
+	case orchestrator.CheckpointSavedRecord:
+		p.Stays = d.Stays
 	case orchestrator.PausedRecord:
 		p.Paused = true
 	case orchestrator.UnpausedRecord:

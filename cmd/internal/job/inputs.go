@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -38,6 +39,8 @@ var checks = map[string]func(string) string{
 	"checkpoint":  oneOf("true", "false"),
 	"transcripts": oneOf("true", "false"),
 	"dry-run":     oneOf("true", "false"),
+
+	"timeout-minutes": checkMinutes,
 }
 
 // ReadInputs takes the inputs out of the environment, so that no child has them.
@@ -91,6 +94,28 @@ func (in Inputs) Change(c *config.Config) {
 	}
 }
 
+const (
+	// tokenTime leaves two hours before the token of a job ends, 24 hours after it was made.
+	tokenTime = 22 * time.Hour
+	// Of a job's own time a tenth is left to the hand-over and to the steps before and after this one, within these bounds.
+	leastRest, mostRest = 2 * time.Minute, 15 * time.Minute
+)
+
+// HandsOver is how long the session may work in the job before it is handed over to another one: past its timeout-minutes a job
+// is canceled, and its session with it.
+func (in Inputs) HandsOver() time.Duration {
+	n, err := strconv.Atoi(in["timeout-minutes"])
+	if err != nil || n < 1 || n > maxMinutes {
+		return tokenTime
+	}
+	limit := time.Duration(n) * time.Minute
+	rest := min(limit/2, max(leastRest, min(limit/10, mostRest)))
+	return min(limit-rest, tokenTime)
+}
+
+// maxMinutes is more than a runner works on a job: 35 days.
+const maxMinutes = 35 * 24 * 60
+
 func oneOf(values ...string) func(string) string {
 	return func(v string) string {
 		if slices.Contains(values, v) {
@@ -143,6 +168,13 @@ func checkVersion(v string) string {
 		return ""
 	}
 	return fmt.Sprintf("expected local or a release such as v1.2.3, found %q", cut(v))
+}
+
+func checkMinutes(v string) string {
+	if n, err := strconv.Atoi(v); err == nil && n > 0 && n <= maxMinutes {
+		return ""
+	}
+	return fmt.Sprintf("expected the minutes of the job's timeout-minutes such as 360, found %q", cut(v))
 }
 
 func checkTime(v string) string {

@@ -57,9 +57,10 @@ func Run(ctx context.Context, f *site.Finder, asked string) error {
 	log := NewLog(f.Raw)
 	defer log.Close()
 	f.Console = console.New(console.Streams{In: f.In, Out: log, Err: log}, f.Redactor)
-	ctx, cancel := context.WithDeadlineCause(ctx, time.Now().Add(handOverAfter), host.ErrHandOver)
+	inputs := ReadInputs()
+	ctx, cancel := context.WithDeadlineCause(ctx, time.Now().Add(inputs.HandsOver()), host.ErrHandOver)
 	defer cancel()
-	r := &run{finder: f, log: log, inputs: ReadInputs(), watcher: watch.New(watch.Options{}), shown: f.Shown(), told: map[string]int{}}
+	r := &run{finder: f, log: log, inputs: inputs, watcher: watch.New(watch.Options{}), shown: f.Shown(), told: map[string]int{}}
 	var result outcome.Result
 	err := r.serve(ctx, asked, &result)
 	code, text := exit.Explain(err)
@@ -71,7 +72,7 @@ func Run(ctx context.Context, f *site.Finder, asked string) error {
 	}
 	if err == nil && host.IsHandOver(ctx) && result.Outcome == OutcomeLost {
 		code = exit.NeedsHuman
-		result.Outcome, result.Sentence = OutcomeHandover, "the token of a job lives for 24 hours, so the session was let go of"
+		result.Outcome, result.Sentence = OutcomeHandover, "the time of the job ends soon, so the session was let go of"
 		result.Next = "the next sweep starts a job that continues; /agentmux retry does it now"
 	}
 	if text != "" {
@@ -91,9 +92,6 @@ func Run(ctx context.Context, f *site.Finder, asked string) error {
 	}
 	return r.end(ctx, result)
 }
-
-// handOverAfter leaves time to hand a session over before the token of the job ends, 24 hours after it was made.
-const handOverAfter = 22 * time.Hour
 
 // parkAfter is how long a job keeps its runner while only a person can continue the session.
 const parkAfter = 10 * time.Minute

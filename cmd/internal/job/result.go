@@ -52,6 +52,8 @@ func next(s *orchestrator.State) string {
 	switch {
 	case s.Outcome == orchestrator.OutcomeDone:
 		return "review the pull request"
+	case (s.Stays != "" || s.OutcomeReason == orchestrator.ReasonOutputGate) && s.Phase != orchestrator.PhaseDone: // an answer would reach a job that finds nothing of it
+		return "comment on the issue: /agentmux retry begins once more, from the last checkpoint on the server if there is one"
 	case s.Outcome == orchestrator.OutcomeNeedsHuman && s.Gate != nil:
 		return "comment on the issue: /agentmux approve, or /agentmux changes and what is to be different"
 	case s.Outcome == orchestrator.OutcomeNeedsHuman && slices.ContainsFunc(s.Questions, orchestrator.Question.Open):

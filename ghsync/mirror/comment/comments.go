@@ -107,7 +107,9 @@ func (v *View) QuestionText(q story.Question, asked orchestrator.Time) string {
 		form = "<number>"
 	}
 	out = append(out, reply(v.Deaf)+"answer "+q.ID+" "+form+"`")
-	switch until := v.until(asked); {
+	switch until, here := v.until(asked), confinement(v); {
+	case here != "" && (until.IsZero() || v.Settings.Park || q.Dialog):
+		out = append(out, here.waits("an answer", until))
 	case until.IsZero():
 	case v.Settings.Park || q.Dialog:
 		out = append(out, "Without an answer by "+deadline(until)+" the session stops until somebody resumes it.")
@@ -153,7 +155,9 @@ func (v *View) GateText(changes []string, opened orchestrator.Time) string {
 		slash = ""
 	}
 	out = append(out, "", reply(v.Deaf)+"approve`, or `"+slash+"agentmux changes <what to change>`")
-	if until := v.until(opened); !until.IsZero() {
+	if until, here := v.until(opened), confinement(v); here != "" {
+		out = append(out, here.waits("a decision", until))
+	} else if !until.IsZero() {
 		if v.deafAfter() {
 			slash = ""
 		}

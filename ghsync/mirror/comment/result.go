@@ -86,6 +86,9 @@ func (v *View) nextStep() string {
 		}
 		return strings.Join(append(out, "Go on: `agentmux agents start`."), "\n")
 	}
+	if here := confinement(v); here != "" && v.Phase != orchestrator.PhaseDone {
+		return here.lost()
+	}
 	if next := markdown.FirstLine(v.advice()); next != "" && !strings.HasPrefix(next, "agentmux resume ") {
 		out = append(out, "Next: "+v.n.Inline(markdown.Shorten(markdown.Raw(next), 500))+".")
 	}

@@ -30,6 +30,7 @@ type Facts struct {
 	Sandbox   string
 	Deaf      bool     // commands in comments are not read
 	DeafAfter bool     // nor are they once the session has ended
+	Fleeting  bool     // the machine ends with the host
 	Agent     string   // of an agents file that is shown alone; empty: the whole session is
 	Notes     []string // one line each, untrusted
 	Asked     Asked
