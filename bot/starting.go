@@ -88,7 +88,7 @@ func (w *waiting) make(ctx context.Context) (dir string, d gate.Decision, err er
 	if err != nil {
 		return "", d, err
 	}
-	slot := gate.Slot{Base: problems, Label: r.bot.Config.Bot.Label}
+	slot := gate.Slot{Base: problems, Label: r.bot.Config.Bot.Label, Workflow: w.Workflow, Files: files}
 	if len(problems.Errors()) == 0 {
 		slot.Machine = r.bot.Machine.Lacks(ctx)
 	}
@@ -112,7 +112,7 @@ func (w *waiting) make(ctx context.Context) (dir string, d gate.Decision, err er
 	var machine *host.PreflightError
 	switch {
 	case errors.As(err, &wrong):
-		return "", gate.Slot{Base: wrong.Problems, Label: slot.Label}.Judge(), nil
+		return "", gate.Slot{Base: wrong.Problems, Label: slot.Label, Workflow: w.Workflow}.Judge(), nil
 	case errors.As(err, &machine):
 		return "", gate.Slot{Machine: machine.Problems, Label: slot.Label}.Judge(), nil
 	case err != nil:

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/config"
@@ -103,6 +104,9 @@ var decisions = []struct {
 	{gate.RowStart, judged(func(*gate.Facts) {}), ""},
 	{gate.RowBase, func() gate.Decision {
 		return gate.Slot{Label: "agentmux", Base: document.Problems{{File: ".agentmux/config.yaml", Line: 3, Text: "unknown key"}}}.Judge()
+	}, ""},
+	{gate.RowBase, func() gate.Decision {
+		return gate.Slot{Label: "agentmux", Workflow: "fast", Files: fstest.MapFS{}}.Judge()
 	}, ""},
 	{gate.RowMachine, func() gate.Decision { return gate.Slot{Machine: []string{"for disk space"}}.Judge() }, "mend what the status comment and `agentmux doctor` name; it begins by itself"},
 }

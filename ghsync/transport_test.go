@@ -142,6 +142,7 @@ func TestGitHub2And4And9CreatingRequestIsSentOnceAndTyped(t *testing.T) {
 		"408":            {func() (*http.Response, error) { return respond(408, `<html></html>`) }, isAmbiguous},
 		"reset":          {func() (*http.Response, error) { return nil, reset }, isAmbiguous},
 		"unreadable 201": {func() (*http.Response, error) { return respond(201, `{"id":`) }, isAmbiguous},
+		"cut, no type":   {func() (*http.Response, error) { return respond(201, `{"id":`, "Content-Type", "") }, isAmbiguous},
 		"empty 201":      {func() (*http.Response, error) { return respond(201, "") }, isAmbiguous},
 		"not dialled":    {func() (*http.Response, error) { return nil, dial }, func(err error) bool { return errors.As(err, new(*transport.Unsent)) }},
 		"redirected":     {func() (*http.Response, error) { return respond(307, `{}`, "Location", "https://api.github.com/x") }, isMoved},
@@ -195,11 +196,12 @@ func TestGitHub7IdempotentWriteIsRepeatedAfterReset(t *testing.T) {
 			"408": func() (*http.Response, error) {
 				return respond(408, `<html>408 Request Time-out</html>`, "Content-Type", "text/html")
 			},
-			"421":        func() (*http.Response, error) { return respond(421, ``) },
-			"425":        func() (*http.Response, error) { return respond(425, ``) },
-			"no route":   func() (*http.Response, error) { return nil, &net.OpError{Op: "dial", Err: errors.New("refused")} },
-			"conflict":   func() (*http.Response, error) { return respond(409, `{}`) },
-			"unreadable": func() (*http.Response, error) { return respond(200, `{"id":`) },
+			"421":          func() (*http.Response, error) { return respond(421, ``) },
+			"425":          func() (*http.Response, error) { return respond(425, ``) },
+			"no route":     func() (*http.Response, error) { return nil, &net.OpError{Op: "dial", Err: errors.New("refused")} },
+			"conflict":     func() (*http.Response, error) { return respond(409, `{}`) },
+			"unreadable":   func() (*http.Response, error) { return respond(200, `{"id":`) },
+			"cut, no type": func() (*http.Response, error) { return respond(200, `{"id":`, "Content-Type", "") },
 		} {
 			t.Run(name+", "+how, func(t *testing.T) {
 				over(t, func(n int, _ *http.Request) (*http.Response, error) {

@@ -438,7 +438,7 @@ func TestSecurity13AHeldPathTakesMaintain(t *testing.T) {
 			s.held = []string{"go.mod"}
 			id := s.say("/agentmux approve", author)
 			if want == "-1" {
-				s.want(id, want, "the gate shows go.mod, which takes maintain permission to approve")
+				s.want(id, want, "the gate shows go.mod, which takes maintain permission to approve: a person who has it can")
 				if got := s.commands(); s.st.Gate == nil || len(got) > 0 {
 					t.Errorf("gate %+v, commands %+v", s.st.Gate, got)
 				}
@@ -474,7 +474,7 @@ func TestGitHub58WhatIsNotDeliveredIsRefused(t *testing.T) {
 			t.Fatalf("outcome %q", s.st.Outcome)
 		}
 		s.hear()
-		s.want(id, "eyes -1", "not delivered: the session ended before")
+		s.want(id, "eyes -1", "not delivered: the session ended before: say it with changes")
 	})
 	t.Run("the session is stopped", func(t *testing.T) {
 		s := newScene(t)
@@ -482,7 +482,7 @@ func TestGitHub58WhatIsNotDeliveredIsRefused(t *testing.T) {
 		id := s.say("/agentmux say look", "wil")
 		s.want(s.say("/agentmux stop", "wil"), "eyes +1", "")
 		s.hear()
-		s.want(id, "eyes -1", "not delivered: the session ended before")
+		s.want(id, "eyes -1", "not delivered: the session ended before: say it with changes")
 	})
 }
 
@@ -1071,7 +1071,7 @@ func TestASessionThatIsGone(t *testing.T) {
 	s.sess, s.guard = nil, nil
 	s.pass(time.Minute)
 	s.hear()
-	s.want(id, "eyes -1", "the session is gone")
+	s.want(id, "eyes -1", "the session is gone: retry begins another one")
 }
 
 var _ ear.Owner = (*owner)(nil)

@@ -466,7 +466,7 @@ func (j *judgement) approval(ctx context.Context, a gate.Answer) (of string, see
 		return "", false, "", err
 	}
 	if len(held) > 0 {
-		return "", false, fmt.Sprintf("the gate shows %s, which takes maintain permission to approve", held[0]), nil
+		return "", false, fmt.Sprintf("the gate shows %s, which takes maintain permission to approve: a person who has it can", held[0]), nil
 	}
 	return of, seen, "", nil
 }

@@ -155,7 +155,7 @@ func (e *Ear) wakeUp(ctx context.Context, issue int, dir string) error {
 
 // became tells what became of a command that a session got: "" if it was done, else why not.
 func (e *Ear) became(ctx context.Context, c journal.Command, d *debt) (reason string, err error) {
-	const gone = "the session is gone"
+	const gone = "the session is gone: retry begins another one"
 	results := e.results[c.Session]
 	if results == nil {
 		if results, err = command.ResultsOf(c.Session, 0); errors.Is(err, fs.ErrNotExist) {
@@ -195,7 +195,7 @@ func (e *Ear) undelivered(dir string) (reason string, err error) {
 	case err != nil:
 		return "", err
 	case state.Ended():
-		return "not delivered: the session ended before", nil
+		return "not delivered: the session ended before: say it with changes", nil
 	}
 	return "", errOpen
 }

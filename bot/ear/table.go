@@ -70,9 +70,9 @@ var deeds = map[string]map[standing]deed{
 
 // whyNot says why no command but some is possible.
 var whyNot = map[standing]string{
-	none:   "no session works on this issue",
+	none:   "no session works on this issue: retry begins one",
 	ticket: "it waits for its turn: stop takes it out of the queue",
 	lost:   "the host of its session is gone: retry begins once more, stop ends it",
 	other:  "this pull request is of another session, which cannot be continued here: comment it on the issue",
-	done:   "its pull request is not open",
+	done:   "its pull request is not open: write another issue for more work",
 }

@@ -66,7 +66,7 @@ func TestGitHub54EachVerbWhereverItIsSaid(t *testing.T) {
 		got     = "👀"
 		seen    = "👀👍"
 		ended   = "👎 the session has ended"
-		no      = "👎 no session works on this issue"
+		no      = "👎 no session works on this issue: retry begins one"
 		waits   = "👎 it waits for its turn: stop takes it out of the queue"
 		left    = "👎 the host of its session is gone: retry begins once more, stop ends it"
 		noGate  = "👎 no gate is open: nothing waits for approval"
@@ -125,7 +125,7 @@ func TestGitHub54EachVerbWhereverItIsSaid(t *testing.T) {
 		},
 		"done, merged": {
 			"status": ok, "help": ok, "stop": is("stop"), "pause": is("pause"), "resume": is("resume"), "retry": asked, "approve": is("approve"),
-			"changes": "👎 its pull request is not open", "say": is("say"), "answer": is("answer"),
+			"changes": "👎 its pull request is not open: write another issue for more work", "say": is("say"), "answer": is("answer"),
 		},
 	}
 	text := map[string]string{"changes": " Otherwise.", "say": " Look.", "answer": " 2"}

@@ -280,7 +280,7 @@ func (v *view) permission(login string) (a Answer, ok bool) {
 func (v *view) again() string {
 	switch {
 	case v.Ask == nil:
-		return "set the label " + v.Rules.Bot.Label + " again"
+		return "set the label " + selector(v.Rules.Bot.Label, v.request.Workflows...) + " again"
 	case v.atTerminal():
 		return "type the command again"
 	}

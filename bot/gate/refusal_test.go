@@ -3,6 +3,7 @@ package gate_test
 import (
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/ghsync"
@@ -90,6 +91,32 @@ func TestALongRefusalIsCut(t *testing.T) {
 	}
 	if !strings.Contains(text, "Next: correct it on the base branch, then set the label agentmux again.") {
 		t.Errorf("%s", text[len(text)-300:])
+	}
+}
+
+// A label of a workflow that there is not is told which labels there are, those of the base branch, too. What is wrong with the
+// base branch is told first.
+func TestGitHub25AnUnknownWorkflowIsToldTheLabelsThereAre(t *testing.T) {
+	base := fstest.MapFS{".agentmux/workflows/docs.yaml": {}, ".agentmux/workflows/Not A Label.yaml": {}}
+	s := gate.Slot{Label: "bot", Workflow: "nosuch", Files: base}
+	d := s.Judge()
+	text := refusal(d)
+	if d.Row != gate.RowBase || d.What != gate.Refuse {
+		t.Errorf("row %s, %s", d.Row, d.What)
+	}
+	for _, says := range []string{`no workflow "nosuch"`, ".agentmux/workflows of the base branch", "Next: set one of the labels bot:feature, bot:quick, bot:docs, or bot alone for the default workflow."} {
+		if !strings.Contains(text, says) {
+			t.Errorf("does not say %q:\n%s", says, text)
+		}
+	}
+	s.Base = document.Problems{{File: "a.yaml", Line: 3, Text: "unknown key"}}
+	if d := s.Judge(); d.Row != gate.RowBase || d.Remedy != "correct it on the base branch, then set the label bot:nosuch again" {
+		t.Errorf("row %s: %s", d.Row, d.Remedy)
+	}
+	for _, known := range []string{"docs", "quick", ""} {
+		if d := (gate.Slot{Label: "bot", Workflow: known, Files: base}).Judge(); d.What != gate.Start {
+			t.Errorf("%q: %s", known, d)
+		}
 	}
 }
 

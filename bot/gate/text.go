@@ -18,23 +18,45 @@ func workflow(v *view) (Decision, bool) {
 		v.asked.Workflow = v.Rules.Named
 		return Decision{}, false
 	case len(names) > 1:
-		return refuse(v.selecting("take all but one of them off"), "%s#%d has labels of several workflows: %s", v.Repo, v.Issue, strings.Join(names, ", ")), true
+		return refuse(v.selecting(names, "take all but one of them off"), "%s#%d has labels of several workflows: %s", v.Repo, v.Issue, strings.Join(names, ", ")), true
 	case !workflows.IsName(names[0]), known != nil && !slices.Contains(known, names[0]):
 		if known == nil {
 			known = workflows.Shipped()
 		}
-		return refuse(v.selecting("choose one of "+strings.Join(known, ", ")), "there is no workflow %q", names[0]), true
+		return refuse(v.selecting(known, "choose one of "+strings.Join(known, ", ")), "there is no workflow %q", names[0]), true
 	}
 	v.asked.Workflow = names[0]
 	return Decision{}, false
 }
 
-// selecting is what to do about a wrong choice of workflows.
-func (v *view) selecting(what string) string {
-	if v.atTerminal() {
+// selecting is what to do about a wrong choice of workflows. A refusal takes the labels off; names are those to choose from.
+func (v *view) selecting(names []string, what string) string {
+	switch {
+	case v.Ask == nil:
+		return choice(v.Rules.Bot.Label, names)
+	case v.atTerminal():
 		return what + ", or give --workflow"
 	}
 	return what + ", then " + v.again()
+}
+
+// choice is how to ask for one of several workflows by a label.
+func choice(label string, names []string) string {
+	var labels []string
+	for _, name := range names {
+		if workflows.IsName(name) {
+			labels = append(labels, selector(label, name))
+		}
+	}
+	return fmt.Sprintf("set one of the labels %s, or %s alone for the default workflow", strings.Join(labels, ", "), label)
+}
+
+// selector is the label that asks for the only one of names, or for the default workflow.
+func selector(label string, names ...string) string {
+	if len(names) == 1 && names[0] != "" {
+		return label + ":" + names[0]
+	}
+	return label
 }
 
 // edited refuses a text that the one who asked for it has not seen: it was changed since, by an

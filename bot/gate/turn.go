@@ -2,10 +2,13 @@ package gate
 
 import (
 	"fmt"
+	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/internal/document"
+	"github.com/agentmux/agentmux/workflows"
 )
 
 // Turn is what decides whether an accepted request may run now. It is the row RowBusy by itself:
@@ -71,6 +74,9 @@ type Slot struct {
 	Machine []string
 	// Label is the request label.
 	Label string
+	// Workflow is the one that is asked for; empty: the default one. Files are those of the base commit; nil: it is not looked for.
+	Workflow string
+	Files    fs.FS
 }
 
 // machineWait is how long a request waits for its machine before it is judged again.
@@ -80,9 +86,16 @@ const machineWait = time.Minute
 // machine lacks, which people on the issue cannot change.
 func (s Slot) Judge() Decision {
 	if bad := s.Base.Errors(); len(bad) > 0 {
-		d := refuse(fmt.Sprintf("correct it on the base branch, then set the label %s again", s.Label), "the base commit cannot be worked from")
+		d := refuse(fmt.Sprintf("correct it on the base branch, then set the label %s again", selector(s.Label, s.Workflow)), "the base commit cannot be worked from")
 		d.Row, d.Details = RowBase, bad.Lines()
 		return d
+	}
+	if s.Workflow != "" && s.Files != nil {
+		if known := workflows.Names(s.Files); !slices.Contains(known, s.Workflow) {
+			d := refuse(choice(s.Label, known), "there is no workflow %q: it is not built in, and not a file in %s of the base branch", s.Workflow, workflows.ProjectWorkflows)
+			d.Row = RowBase
+			return d
+		}
 	}
 	if len(s.Machine) > 0 {
 		d := queue("", "the machine of the bot is not ready")

@@ -210,7 +210,7 @@ func TestSecurity13AHeldPathAtTheGateTakesMaintain(t *testing.T) {
 	r.said("waits for approval")
 	r.said("CODEOWNERS +1 -0 (held: maintain permission approves it)")
 	r.comment("/agentmux approve", "wil", "-1")
-	r.said("❌ the gate shows CODEOWNERS, which takes maintain permission to approve")
+	r.said("❌ the gate shows CODEOWNERS, which takes maintain permission to approve: a person who has it can")
 	if s := r.state(r.dir); s.Gate == nil {
 		t.Fatal("it is approved")
 	}

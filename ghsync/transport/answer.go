@@ -23,7 +23,7 @@ type answer struct {
 }
 
 // readable reports whether a 2xx answer can be used as it is. A proxy's page or a body cut
-// by the network is not an answer.
+// by the network is not an answer. A proxy may have taken the type off.
 func (a answer) readable() bool {
 	if a.err != nil {
 		return false
@@ -32,7 +32,7 @@ func (a answer) readable() bool {
 		return a.resp.StatusCode != http.StatusOK && a.resp.StatusCode != http.StatusCreated
 	}
 	kind := a.resp.Header.Get("Content-Type")
-	return !strings.Contains(kind, "html") && (!strings.Contains(kind, "json") || json.Valid(a.body))
+	return !strings.Contains(kind, "html") && (kind != "" && !strings.Contains(kind, "json") || json.Valid(a.body))
 }
 
 // ErrUnreadable is the cause of an error for an answer that cannot be used.
