@@ -53,6 +53,7 @@ var table = []row{
 		" internal/document orchestrator orchestrator/command orchestrator/post orchestrator/postbox orchestrator/session orchestrator/story workflows/agents workflows/message"}, // a command may need a host, or the bot that serves the project
 	{12, "cmd/internal/setup", "bot/account bot/config bot/request cmd/internal/console cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/transport" +
 		" internal/agent internal/durable internal/gitrepo internal/gitrepo/clone"}, // says of logins what doctor finds; writes a workflow only where there is none
+	{13, "cmd/internal/trial", "bot/config bot/host cmd/internal/console cmd/internal/doctor cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/providers cmd/internal/site internal/agent internal/agent/signal internal/crash internal/durable internal/gitrepo internal/gitrepo/git internal/gitrepo/workspace orchestrator orchestrator/command orchestrator/engine orchestrator/session orchestrator/toolset workflows workflows/agents"}, // a session of its own beside those of people: makes a scratch repository, runs, judges and removes
 	{12, "cmd/internal/providers", "bot/host cmd/internal/exit cmd/internal/show cmd/internal/site internal/agent internal/document"},                                                                                                                                                                                                                                                // what people ask of the CLIs, out of the package of the commands
 	{12, "cmd/internal/mail", "cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site internal/document orchestrator orchestrator/folder orchestrator/session orchestrator/watch workflows/message"},                                                                                                                                                    // reads messages wherever they lie, and writes nothing
 	{14, "cmd/internal/team", "bot/project bot/request cmd/internal/console cmd/internal/exit cmd/internal/hostlog cmd/internal/site ghsync internal/document internal/sanitize orchestrator/session workflows/agents bot/host bot/roster cmd/internal/hosting cmd/internal/monitor/paint cmd/internal/steer internal/durable orchestrator orchestrator/command orchestrator/story"}, // the file with questions of its own, and its runs, which are steered as any session
@@ -278,7 +279,7 @@ var programs = map[string][]string{
 // one that goes on, and the last ones are another side's.
 var starters = []string{
 	"internal/command", "cmd/agentmux", "cmd/internal/console", "cmd/internal/hosting", "orchestrator/mcp", "internal/agent/process", "internal/shield",
-	"cmd/internal/play", "cmd/internal/demo", "ghsync/fakehub/bare", "internal/agent/modeltest", "internal/gitrepo/repotest",
+	"cmd/internal/play", "cmd/internal/providers", "cmd/internal/demo", "ghsync/fakehub/bare", "internal/agent/modeltest", "internal/gitrepo/repotest",
 }
 
 // top is what may lie at the root besides names with a leading dot.

@@ -1,24 +1,15 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
-
-	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/providers"
-	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/cmd/internal/trial"
 	"github.com/spf13/cobra"
 )
 
 func newProvidersCmd(a *app) *cobra.Command {
 	cmd := group(groupSetup, &cobra.Command{
-		Use: "providers", Short: "List and show the agents' CLIs, and log one in", Args: unknownCommand, RunE: needsSubcommand,
-		Example: "  agentmux providers list\n  agentmux providers login claude",
+		Use: "providers", Short: "List, show and test the agents' CLIs, and log one in", Args: unknownCommand, RunE: needsSubcommand,
+		Example: "  agentmux providers list\n  agentmux providers login claude\n  agentmux providers test claude",
 	})
 	var asJSON bool
 	list := &cobra.Command{
@@ -31,37 +22,25 @@ func newProvidersCmd(a *app) *cobra.Command {
 		example("agentmux providers show claude", &cobra.Command{Use: "show NAME", Short: "Print what is known of a provider", Args: cobra.ExactArgs(1), RunE: func(_ *cobra.Command, args []string) error { return providers.Show(a, args[0]) }}),
 		example("agentmux providers login claude", &cobra.Command{
 			Use: "login NAME", Short: "Log a CLI in for agentmux alone; your own login stays as it is", Args: cobra.ExactArgs(1),
-			RunE: func(cmd *cobra.Command, args []string) error { return runProvidersLogin(cmd.Context(), a, args[0]) },
+			RunE: func(cmd *cobra.Command, args []string) error { return providers.Login(cmd.Context(), a, args[0]) },
 		}),
+		newProvidersTestCmd(a),
 	)
 	return cmd
 }
 
-// runProvidersLogin runs a CLI's own login in a directory that only agentmux uses.
-func runProvidersLogin(ctx context.Context, a *app, name string) (err error) {
-	p, err := providers.Find(a, name)
-	if err != nil {
-		return err
+func newProvidersTestCmd(a *app) *cobra.Command {
+	var o trial.Options
+	cmd := &cobra.Command{
+		Use: "test NAME", Short: "Start a CLI once with a tiny task on its real model, and say what worked", Args: cobra.ExactArgs(1),
+		Example: "  agentmux providers test claude\n  agentmux providers test codex --headless --yes",
+		RunE:    func(cmd *cobra.Command, args []string) error { return trial.Run(cmd.Context(), a, args[0], o) },
 	}
-	if err := p.CheckLogin(); err != nil {
-		return exit.Usage(err)
-	}
-	if !a.Terminal {
-		return exit.UsageText("a login needs a terminal")
-	}
-	run, err := p.StartLogin(filepath.Join(site.StateHome(), "logins"), os.Getenv("PATH"), os.Getenv("TERM"))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, run.Abort()) }()
-	cmd := exec.CommandContext(ctx, run.Argv[0], run.Argv[1:]...)
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = slices.Clone(run.Env), os.Stdin, os.Stdout, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s was not logged in: %w", name, err)
-	}
-	if err := run.Finish(); err != nil {
-		return err
-	}
-	a.Say("logged in; sessions use it from their next agent on")
-	return nil
+	flags := cmd.Flags()
+	flags.BoolVar(&o.Headless, "headless", false, "without a terminal and a person, as a bot may start it")
+	flags.BoolVar(&o.TUI, "tui", false, "at a terminal")
+	flags.BoolVarP(&o.Yes, "yes", "y", false, "ask nothing")
+	flags.BoolVar(&o.AsJSON, "json", false, "machine-readable output: a list of {name, state, detail, hint}")
+	flags.DurationVar(&o.Limit, "limit", trial.Limit, "how long it may take")
+	return cmd
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/cmd/internal/hosting"
 	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/cmd/internal/trial"
 	"github.com/spf13/cobra"
 )
 
@@ -36,6 +37,9 @@ func newSessionCmd(a *app) *cobra.Command {
 	flags.BoolVar(&take, "take", false, "take the claim of a host that is gone")
 	flags.StringVar(&changes, "changes", "", "what is wanted different")
 	flags.StringVar(&base, "base", "", "where the pull request goes from now on")
-	cmd.AddCommand(run)
+	cmd.AddCommand(run, &cobra.Command{
+		Use: "sweep DIR", Short: "Remove the test of a provider in DIR once its input ends", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return trial.Sweep(cmd.Context(), a, args[0], a.In) },
+	})
 	return hidden(cmd)
 }

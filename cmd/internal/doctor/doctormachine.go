@@ -273,25 +273,26 @@ func probeProviders(ctx context.Context, c *config.Config) []Probe {
 	var probes []Probe
 	for _, name := range providers.Names() {
 		if len(roles[name]) > 0 {
-			probes = append(probes, coolingDown(name, probeProvider(ctx, providers[name], len(roles[name]), path)))
+			probes = append(probes, coolingDown(name, Provider(ctx, providers[name], rolesText(len(roles[name])), path)))
 		}
 	}
 	return probes
 }
 
-func probeProvider(ctx context.Context, p agent.Provider, roles int, path string) Probe {
+// Provider probes the program of a provider, wanted for something.
+func Provider(ctx context.Context, p agent.Provider, wanted, path string) Probe {
 	if p.Command == "{self}" {
-		return passed(p.Name, "built in, for %s", rolesText(roles))
+		return passed(p.Name, "built in, for %s", wanted)
 	}
 	if _, err := p.Program("", path); err != nil {
-		return row(p.Name, Failed, fmt.Sprintf("%s is not in PATH, wanted for %s", p.Command, rolesText(roles)),
+		return row(p.Name, Failed, fmt.Sprintf("%s is not in PATH, wanted for %s", p.Command, wanted),
 			getProgram(p)+", or choose another with defaults.provider (agentmux providers list)")
 	}
 	found, err := p.Probe(ctx, path)
 	if err != nil {
 		return row(p.Name, Failed, err.Error(), "see that "+p.Command+" --version works")
 	}
-	detail := fmt.Sprintf("%s, %s, for %s", found.Path, console.Dash(found.Version), rolesText(roles))
+	detail := fmt.Sprintf("%s, %s, for %s", found.Path, console.Dash(found.Version), wanted)
 	if len(found.Missing) > 0 {
 		return row(p.Name, Failed, detail+"; it does not know "+strings.Join(found.Missing, ", "), "install version "+strings.Join(p.Versions, " or "))
 	}

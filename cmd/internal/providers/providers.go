@@ -1,4 +1,4 @@
-// Package providers finds and shows the agents' CLIs that a project can use. It starts none.
+// Package providers finds and shows the agents' CLIs that a project can use, and logs one in. It starts nothing else.
 package providers
 
 import (
