@@ -67,13 +67,19 @@ func Run(ctx context.Context, a *site.Finder, name string, o Options) error {
 	if err := doctor.CheckPrograms(ctx); err != nil {
 		return err
 	}
-	if err := o.consent(ctx, a, p); err != nil {
+	t := &trial{finder: a, provider: p, options: o}
+	startable, err := t.probe(ctx)
+	if err != nil {
 		return err
 	}
-	removeLeft(ctx, a)
-	t := &trial{finder: a, provider: p, options: o}
-	if err := t.run(ctx); err != nil {
-		return err
+	if startable {
+		if err := o.consent(ctx, a, p); err != nil {
+			return err
+		}
+		removeLeft(ctx, a)
+		if err := t.run(ctx); err != nil {
+			return err
+		}
 	}
 	return t.print()
 }
@@ -107,16 +113,18 @@ type trial struct {
 	tail     []string // the last lines that the CLI printed, if it did not submit
 }
 
-func (t *trial) run(ctx context.Context) (err error) {
+// probe looks for the program, and reports whether it can be started.
+func (t *trial) probe(ctx context.Context) (startable bool, err error) {
 	c, err := t.finder.MachineConfig()
 	if err != nil {
-		return err
+		return false, err
 	}
 	found := doctor.Provider(ctx, t.provider, "this test", cmp.Or(c.Sandbox.Path, os.Getenv("PATH")))
 	t.add("program", found.State, found.Detail, found.Hint)
-	if found.State == doctor.Failed {
-		return nil
-	}
+	return found.State != doctor.Failed, nil
+}
+
+func (t *trial) run(ctx context.Context) (err error) {
 	place, err := newPlace(t.finder)
 	if err != nil {
 		return err
