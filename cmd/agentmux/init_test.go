@@ -227,6 +227,15 @@ func TestInitActionsPrintsTheWorkflow(t *testing.T) {
 	if code, _ := ran("--check"); code != 2 {
 		t.Errorf("nothing there: exit %d", code)
 	}
+	if code, said := ran("--write"); code != 2 || !strings.Contains(said, "is not a git clone") {
+		t.Errorf("outside of a clone: exit %d\n%s", code, said)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Fatalf("%v, outside of a clone it wrote %v", err, left)
+	}
+	if out, err := exec.Command("git", "init", "--quiet", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 	if code, said := ran("--write"); code != 0 {
 		t.Errorf("exit %d\n%s", code, said)
 	}

@@ -136,6 +136,10 @@ func TestMessagesOfADirectoryAreListed(t *testing.T) {
 			t.Errorf("%s: %s", c.args, said)
 		}
 	}
+	nowhere := filepath.Join(dir, "nowhere")
+	if _, said := msg(t, 2, "list", "--dir", nowhere); !strings.HasSuffix(said, "--dir: open messages: "+nowhere+" is not there\n") {
+		t.Error(said)
+	}
 	if _, said := msg(t, 2, "list", "--role", "coder", "--errors"); !strings.Contains(said, "only --unread and --limit choose") {
 		t.Error(said)
 	}

@@ -31,7 +31,7 @@ func (s Source) open(ctx context.Context, a *site.Finder) (*folder.Folder, error
 	if s.Dir != "" {
 		f, err := folder.Open(s.Dir)
 		if err != nil {
-			return nil, exit.Usage(err)
+			return nil, exit.Usage(fmt.Errorf("--dir: %w", err))
 		}
 		return f, nil
 	}

@@ -2,6 +2,7 @@ package setup
 
 import (
 	"bytes"
+	"context"
 	_ "embed"
 	"errors"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/durable"
+	"github.com/agentmux/agentmux/internal/gitrepo/clone"
 )
 
 //go:embed actions.yml
@@ -24,7 +26,7 @@ const actionsFile = ".github/workflows/agentmux.yml"
 var commitHash = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
 // actions prints the workflow for runners, writes it where there is none, or says what differs.
-func actions(a *site.Finder, f Options) error {
+func actions(ctx context.Context, a *site.Finder, f Options) error {
 	c, err := a.MachineConfig()
 	if err != nil {
 		return err
@@ -41,6 +43,9 @@ func actions(a *site.Finder, f Options) error {
 	project, err := a.ProjectDir()
 	if err != nil {
 		return err
+	}
+	if _, err := clone.Inspect(ctx, project); err != nil { // GitHub would not see it there
+		return site.ExplainProject(err, project)
 	}
 	path := filepath.Join(project, filepath.FromSlash(actionsFile))
 	there, err := os.ReadFile(path)

@@ -40,7 +40,7 @@ type Options struct {
 // Run looks, writes what is missing, and says what it did.
 func Run(ctx context.Context, a *site.Finder, f Options) error {
 	if f.Actions {
-		return actions(a, f)
+		return actions(ctx, a, f)
 	}
 	project, err := a.ProjectDir()
 	if err != nil {
