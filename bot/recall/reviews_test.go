@@ -64,7 +64,7 @@ func newRoom(t *testing.T, body string) *room {
 		t.Fatal(err)
 	}
 	octo := ghsync.Repo{Owner: "octo", Name: "widgets"}
-	m.head = m.repo.Commit(fakehub.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a": "b"}})
+	m.head = m.repo.Commit(fakehub.CommitSpec{Branch: "fix", Message: "m\n\nAgentmux-Session: " + public, Files: map[string]string{"a": "b"}})
 	pr, err := (&ghsync.PullRequest{Client: client}).Ensure(t.Context(), ghsync.PullRequestSpec{Repo: octo, Branch: "fix", Base: "main", Title: "t"})
 	if err != nil {
 		t.Fatal(err)
