@@ -156,7 +156,7 @@ func (r *repository) accept(ctx context.Context, f gate.Facts, left *orphan.Requ
 		return r.refusals.Refuse(ctx, issue, d)
 	}
 	t := ticket.Ticket{
-		Repo: r.name(), RepoID: r.id, Issue: issue, Session: ticket.FreeName(r.dir(), issue, snapshot.Title.String(), r.bot.Now()), Identity: session.NewIdentity(), Workflow: d.Asked.Workflow,
+		Repo: r.name(), RepoID: r.id, Issue: issue, Session: ticket.FreeName(r.dir(), issue, snapshot.Title.String(), r.bot.Now()), Identity: session.NewIdentity(), Workflow: gate.Tried(d, record, r.bot.Config.Bot.Label),
 		Trigger: d.Asked.Trigger, With: d.Asked.With, Actor: d.Asked.By.Account, Requested: d.Asked.CutOff, Made: r.account.Client.Now(),
 		Locked: record.Issue.Locked, Snapshot: &snapshot,
 	}

@@ -29,6 +29,20 @@ func workflow(v *view) (Decision, bool) {
 	return Decision{}, false
 }
 
+// Tried is the workflow of a request; "" for the configured one. A request in a comment is for another try of what the
+// newest label asked for, which is not on the issue any more.
+func Tried(d Decision, record ghsync.Record, label string) string {
+	if d.Asked.Workflow != "" || d.Asked.Trigger.Kind != Comment {
+		return d.Asked.Workflow
+	}
+	for _, e := range slices.Backward(record.Labels) {
+		if workflow, ok := ghsync.RequestLabel(e.Name, label); ok && e.Added {
+			return workflow
+		}
+	}
+	return ""
+}
+
 // selecting is what to do about a wrong choice of workflows. A refusal takes the labels off; names are those to choose from.
 func (v *view) selecting(names []string, what string) string {
 	switch {

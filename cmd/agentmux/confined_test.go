@@ -36,11 +36,9 @@ func (r *runner) issueText() string {
 func TestSecurity7WhatEndsWithItsRunnerCanBeTriedOnceMore(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t, rigOptions{playbook: keyPlaybook()})
-	config := filepath.Join(r.dir, "home", ".config", "agentmux", "config.yaml")
-	r.write(config, strings.Replace(r.read(config), "defaults: {", "defaults: {workflow: quick, ", 1))
 	repo := r.github.Repo(rigRepo)
-	repo.Label(1, "agentmux", rigOwner)
-	r.event("issues", labelEvent("agentmux"))
+	repo.Label(1, "agentmux:quick", rigOwner)
+	r.event("issues", labelEvent("agentmux:quick"))
 	ran := r.expect(0, "issue", "1", "--headless")
 	if s := r.onRunner().State; s.OutcomeReason != orchestrator.ReasonOutputGate || s.Stays == "" {
 		t.Fatalf("%s %s, stays %q", s.Outcome, s.OutcomeReason, s.Stays)
@@ -59,7 +57,7 @@ func TestSecurity7WhatEndsWithItsRunnerCanBeTriedOnceMore(t *testing.T) {
 	repo.Comment(1, "/agentmux retry", rigOwner)
 	r.event("issue_comment", commentEvent("/agentmux retry"))
 	ran = r.expect(0, "issue", "1", "--headless")
-	if got := r.result(); got.Outcome != orchestrator.OutcomeDone || len(repo.Pulls()) != 1 || r.claimRef() != "" {
+	if got := r.result(); got.Outcome != orchestrator.OutcomeDone || got.Workflow != "quick" || len(repo.Pulls()) != 1 || r.claimRef() != "" {
 		t.Errorf("result %+v, %d pull requests, claim %q\n%s%s", got, len(repo.Pulls()), r.claimRef(), ran.out, ran.err)
 	}
 }
