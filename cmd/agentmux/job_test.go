@@ -309,13 +309,20 @@ func TestAJobWhoseSessionIsStoppedIsGreen(t *testing.T) {
 func deadJob(t *testing.T, config string) *runner {
 	at := filepath.Join(t.TempDir(), "at")
 	r := newRunner(t, rigOptions{playbook: waitingAt(at), config: config})
+	if config == "" {
+		r.saveOften()
+	}
 	repo := r.github.Repo(rigRepo)
 	repo.Label(1, "agentmux:quick", rigOwner)
 	r.event("issues", labelEvent("agentmux:quick"))
 	run := r.background("issue", "1", "--headless")
 	r.eventually("the coder works", func() bool { _, err := os.Stat(at); return err == nil }, nil)
 	if config == "" {
-		r.eventually("the session is saved on the server", func() bool { return len(r.savedOnes()) > 0 }, run.out.String)
+		r.eventually("the session is saved on the server, with the planner's end", func() bool {
+			return slices.ContainsFunc(r.savedOnes(), func(ref string) bool {
+				return exec.Command("git", "-C", repo.Dir(), "grep", "--quiet", `"type":"agent_exited"`, ref).Run() == nil
+			})
+		}, run.out.String)
 	}
 	run.exit(syscall.SIGKILL)
 	repo.SetRun(fakehub.Run{ID: 77, Attempt: 1, Status: "completed", Conclusion: "failure"})
@@ -351,7 +358,7 @@ func TestGitHub67TheNextJobContinuesForAKilledRunner(t *testing.T) {
 		t.Errorf("result %+v, %d pull requests, claim %q\n%s", got, len(repo.Pulls()), r.claimRef(), ran.out)
 	}
 	if u := got.Usage; !slices.ContainsFunc(u, func(r story.RoleSpent) bool { return r.Role == "planner" && r.Launches == 1 }) {
-		t.Errorf("the planner worked on the dead runner, and its launch is not counted: %+v", u)
+		t.Errorf("the planner worked on the dead runner, and its launch is not counted: %#v", u)
 	}
 	if all := ran.out + ran.err; strings.Count(all, "jobs=2 each=300") != 1 { // the dead one counts as long as it has its claim
 		t.Errorf("how the requests of an hour are divided:\n%s", all)
