@@ -165,7 +165,14 @@ func TestGitHub90WhatIsHandedInDuringAHandOverIsTaken(t *testing.T) {
 	at := filepath.Join(t.TempDir(), "at")
 	r, run := agedJob(t, at)
 	repo := r.github.Repo(rigRepo)
-	r.eventually("the coder works", func() bool { _, err := os.Stat(at); return err == nil }, nil)
+	r.eventually("the coder works, and its start is on record", func() bool {
+		_, err := os.Stat(at)
+		if err != nil {
+			return false
+		}
+		_, launches := r.submissionsOf()
+		return launches == 1
+	}, nil)
 	if err := run.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
