@@ -77,7 +77,7 @@ func TestATurnThatEndsWithoutAWordIsSeenOnTheScreen(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "agents: {transport: tui}\n")
 	r.asClaude()
-	r.host.Now = func() time.Time { return time.Now().Add(27 * time.Second) } // most of the wait is over
+	r.host.Now = func() time.Time { return time.Now().Add(20 * time.Second) } // most of the wait is over
 	sc := simple()
 	sc.Broken = map[string]bool{"planner": true}
 	r.script(sc)
@@ -115,7 +115,7 @@ func TestARefusalOnTheScreenIsNamed(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, "agents: {transport: tui}\n")
 			r.asClaude()
-			r.host.Now = func() time.Time { return time.Now().Add(27 * time.Second) } // most of the wait is over
+			r.host.Now = func() time.Time { return time.Now().Add(20 * time.Second) } // most of the wait is over
 			sc := simple()
 			sc.Broken, sc.Print = map[string]bool{"planner": true}, map[string]string{"planner": c.shows}
 			r.script(sc)
