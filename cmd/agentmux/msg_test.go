@@ -137,7 +137,7 @@ func TestMessagesOfADirectoryAreListed(t *testing.T) {
 		}
 	}
 	nowhere := filepath.Join(dir, "nowhere")
-	if _, said := msg(t, 2, "list", "--dir", nowhere); !strings.HasSuffix(said, "--dir: open messages: "+nowhere+" is not there\n") {
+	if _, said := msg(t, 2, "list", "--dir", nowhere); !strings.HasSuffix(said, "--dir: open messages: stat "+nowhere+": no such file or directory\n") {
 		t.Error(said)
 	}
 	if _, said := msg(t, 2, "list", "--role", "coder", "--errors"); !strings.Contains(said, "only --unread and --limit choose") {

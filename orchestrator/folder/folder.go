@@ -82,8 +82,6 @@ func Open(dir string) (*Folder, error) {
 		return nil, fmt.Errorf("open messages: %w", err)
 	}
 	switch info, err := os.Stat(dir); {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("open messages: %s is not there", dir)
 	case err != nil:
 		return nil, fmt.Errorf("open messages: %w", err)
 	case !info.IsDir():
