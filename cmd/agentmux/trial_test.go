@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -124,7 +125,7 @@ func TestAProviderThatFailsItsTest(t *testing.T) {
 			provider: "qwen", config: trialConfig,
 			row: "start", detail: "no login: set OPENAI_API_KEY", hint: "again",
 		},
-		"not allowed": {provider: "qwen", key: "sk-0123456789abcdef", row: "start", detail: "unsafe_flags", hint: "again"},
+		"not allowed": {provider: "qwen", key: rand.Text(), row: "start", detail: "unsafe_flags", hint: "again"},
 		"never submits": {
 			provider: "script", playbook: hangs, config: trialConfig, flags: []string{"--limit", "3s", "--headless"},
 			row: "submission", detail: "3s were over", hint: "last lines", says: "  I think.",
