@@ -117,7 +117,7 @@ func (r *repository) again(ctx context.Context, record ghsync.Record, d *gate.De
 	goesOn, err = again.Former{Dir: h.dir, State: h.state.Load(), Elsewhere: h.overtaken}.Continue(ctx, r.journal, d, now)
 	if held := h.claim(); goesOn {
 		h.wake()
-	} else if held != nil { // it was brought, and goes on no further
+	} else if held != nil { // it was brought, and is not continued
 		h.hold(nil)
 		err = errors.Join(err, held.Release(ctx))
 	}

@@ -1,7 +1,8 @@
 // Package again decides whether a request label that is set on an issue again continues the session that has failed, was
 // stopped, or waits for a person (github section 6), on this machine or by the checkpoint of another one. It is called by the
-// bot for a request that the gate has accepted, before it makes a ticket. It promises that one trigger gives a session one command, whatever is killed in between, and counts as
-// one start. Beside a session that waits for a decision none begins: the request is refused, with what the session takes.
+// bot for a request that the gate has accepted, before it makes a ticket. It promises that one trigger gives a session one
+// command, whatever is killed in between, and counts as one start. Beside a session that waits for a decision none begins: the
+// request is refused, with what the session takes.
 package again
 
 import (
@@ -99,7 +100,7 @@ func refuse(s *orchestrator.State, d *gate.Decision) {
 	}
 }
 
-// Brings reports whether a session of another machine is to be brought here since Continue goes on with it then. files are
+// Brings reports whether a session of another machine is to be brought here because Continue would continue it. files are
 // those of its checkpoint. If it waits and does not continue, d is a refusal then. One that cannot be read is not brought.
 func Brings(files map[string][]byte, d *gate.Decision, now *ghsync.Snapshot) bool {
 	s, err := orchestrator.Decode(files[session.StateFile])

@@ -26,7 +26,7 @@ type Label struct {
 	Over bool
 }
 
-// Session is that of the Recaller for a session which [again.Former.Continue] goes on with. A request in a comment brings
+// Session is that of the Recaller for a session that [again.Former.Continue] continues. A request in a comment brings
 // nothing: the session was brought for it before.
 func (l *Label) Session(ctx context.Context, a Asked) (dir string, held claim.Held, err error) {
 	if a.By.Kind != gate.Label {

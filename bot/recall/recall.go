@@ -1,6 +1,6 @@
 // Package recall brings the session of an issue to this machine when a command or a request label for it comes here: one that
-// waits for a person, has failed or was stopped, or whose host is gone, and that another machine had last. So whichever host hears an answer first continues
-// the session that asked.
+// waits for a person, has failed or was stopped, or whose host is gone, and that another machine had last. So whichever host
+// hears an answer first continues the session that asked.
 //
 // What says which session the issue has is its newest status comment, of an account that may be believed. The checkpoint on
 // the server has to say the same of itself. The issue is claimed before anything is fetched: of two hosts that hear the same

@@ -88,7 +88,7 @@ func TestARetryIsForTheSessionOfAnotherMachine(t *testing.T) {
 }
 
 // The request label on the issue of a session that waits, or was stopped, on a machine that is gone is for that session, from its
-// checkpoint: it goes on, or a comment says what it waits for, and no other one begins beside it. If the text of the issue was
+// checkpoint: it continues, or a comment says what it waits for, and no other one begins beside it. If the text of the issue was
 // edited since, another one begins.
 func TestALabelIsForTheSessionOfAnotherMachine(t *testing.T) {
 	t.Parallel()

@@ -34,7 +34,7 @@ type evidence struct {
 	limit    time.Duration
 }
 
-// of returns the newest record of a type; nil if there is none.
+// of returns the newest record of a type; nil without one.
 func of[T orchestrator.Record](e *evidence) *T {
 	for i := len(e.records) - 1; i >= 0; i-- {
 		if data, ok := e.records[i].Data.(T); ok {

@@ -133,7 +133,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 	if err := place.fill(ctx); err != nil {
 		return err
 	}
-	// The configuration is that of the machine: a provider is none of a project's business.
+	// The configuration is that of the machine: a project has no say in providers.
 	a := *t.finder
 	a.Project = place.clone()
 	s, err := a.Cleaner(ctx)
