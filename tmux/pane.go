@@ -162,6 +162,23 @@ func (s *Server) Capture(ctx context.Context, pane string, history int) (string,
 	return out, nil
 }
 
+// Screen returns the visible text of the pane and when its window last showed something new, both of one moment.
+func (s *Server) Screen(ctx context.Context, pane string) (text string, activity time.Time, err error) {
+	if !paneForm.MatchString(pane) {
+		return "", time.Time{}, fmt.Errorf("screen of %q: %w", pane, ErrNoPane)
+	}
+	out, err := s.run(ctx, nil, "display-message", "-p", "-t", pane, "#{window_activity}", ";", "capture-pane", "-p", "-t", pane)
+	if err != nil {
+		return "", time.Time{}, fmt.Errorf("screen of %s: %w", pane, err)
+	}
+	head, text, _ := strings.Cut(out, "\n")
+	seconds, err := strconv.ParseInt(head, 10, 64)
+	if err != nil {
+		return "", time.Time{}, fmt.Errorf("activity of %s: %w", pane, ErrNoPane)
+	}
+	return text, time.Unix(seconds, 0), nil
+}
+
 // Pipe starts argv with everything the pane prints from now on as its input. A pane has
 // one pipe; a second call replaces it. It fails with ErrNoPane when the pane is dead.
 func (s *Server) Pipe(ctx context.Context, pane string, argv []string) error {

@@ -193,6 +193,9 @@ func TestMissingPaneOnALivingServer(t *testing.T) {
 	if _, err := s.Capture(t.Context(), "%999", 0); !errors.Is(err, tmux.ErrNoPane) {
 		t.Errorf("Capture: %v", err)
 	}
+	if _, _, err := s.Screen(t.Context(), "%999"); !errors.Is(err, tmux.ErrNoPane) {
+		t.Errorf("Screen: %v", err)
+	}
 	if err := s.KillPane(t.Context(), "work"); err == nil {
 		t.Error("KillPane took a session's name for a pane")
 	}

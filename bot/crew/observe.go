@@ -301,9 +301,13 @@ func (r *observer) lookAtScreen(ctx context.Context, out *orchestrator.AgentRepo
 	if !quiet && !starting {
 		return ""
 	}
-	text, err := r.panes.server.Capture(ctx, pane.ID, 0)
+	text, activity, err := r.panes.server.Screen(ctx, pane.ID)
 	if err != nil {
 		return "" // the next report tells more
+	}
+	if quiet && activity.After(pane.Activity) {
+		r.within(lookPause) // a line came in since: that ends no turn
+		return ""
 	}
 	if starting && r.answerDialog(ctx, out.Launch, p, pane, text) {
 		r.within(lookPause)
