@@ -16,7 +16,7 @@ import (
 	"github.com/agentmux/agentmux/tmux"
 )
 
-// A line that is typed between the list of the panes and the look at the screen stands there beside the prompt: it begins
+// A line that is typed between the list of the panes and the look at the screen is shown there beside the prompt: it begins
 // a turn, and the program must not be restarted as one whose turn has ended once more.
 func TestALineThatIsTypedDuringALookEndsNoTurn(t *testing.T) {
 	st := orchestrator.NewState()
