@@ -65,7 +65,7 @@ var table = []row{
 		" internal/agent internal/agent/cooldown internal/document internal/gitrepo orchestrator orchestrator/session orchestrator/story workflows workflows/agents workflows/artifact"}, // words and JSON of what they know
 	{11, "cmd/internal/doctor", "bot/account bot/config bot/host bot/project bot/place cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync ghsync/installation ghsync/sight ghsync/transport" +
 		" bot/admission bot/intake bot/request internal/agent internal/agent/cooldown internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/shield orchestrator/session tmux workflows"}, // probes each of them as a run uses it
-	{10, "cmd/internal/site", "bot/account bot/admission bot/bell bot/config bot/host bot/project bot/place bot/ticket cmd/internal/console cmd/internal/exit cmd/internal/hostlog ghsync ghsync/transport" +
+	{10, "cmd/internal/site", "bot/account bot/admission bot/bell bot/config bot/host bot/project bot/place bot/ticket cmd/internal/console cmd/internal/exit cmd/internal/hostlog ghsync ghsync/sight ghsync/transport" +
 		" internal/agent internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone orchestrator orchestrator/session tmux"}, // joins a project with its account and a host; says what is wrong with them; finds sessions and tickets of the bot
 	{9, "cmd/internal/hostlog", "cmd/internal/console orchestrator/session"},                                     // tells the person warnings, and appends to the session's log
 	{7, "bot/account", "bot/config ghsync ghsync/installation ghsync/namesake ghsync/transport internal/redact"}, // below the host, which acts as what it names
@@ -80,9 +80,9 @@ var table = []row{
 	{8, "bot/journal", "bot/gate internal/durable"},                                                                   // what the gate decided is remembered in its words
 	{7, "bot/gate", "bot/config ghsync ghsync/markdown ghsync/transport internal/document internal/redact workflows"}, // pure: it judges readings of ghsync, says what is wrong with documents, and renders one comment
 	{8, "bot/follow", "bot/config bot/due bot/gate ghsync ghsync/feedback ghsync/joblog ghsync/transport internal/crash internal/redact internal/sanitize orchestrator orchestrator/session orchestrator/story"}, // beside the ear: from what is said of a pull request to one command; who runs sessions is its owner
-	{7, "ghsync/dispatch", "ghsync"},               // apart from ghsync: only the sweep of a job may start workflows
-	{2, "ghsync/namesake", "ghsync/transport"},     // below the client, as its connection: what it sees are requests
-	{7, "ghsync/sight", "ghsync ghsync/transport"}, // apart from ghsync: nothing of a session needs it
+	{7, "ghsync/dispatch", "ghsync"},                               // apart from ghsync: only the sweep of a job may start workflows
+	{2, "ghsync/namesake", "ghsync/transport"},                     // below the client, as its connection: what it sees are requests
+	{7, "ghsync/sight", "ghsync ghsync/transport internal/redact"}, // apart from ghsync: nothing of a session needs it
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator workflows/agents cmd/internal/monitor/paint"},
 	{6, "bot/claim/claimtest", "bot/claim"}, // a server's claims in memory, for the tests of all who decide by claims
 	{10, "bot/recall", "ghsync/origin bot/again bot/checkpoint bot/claim bot/config bot/ear bot/follow bot/gate bot/host bot/journal bot/orphan bot/project ghsync ghsync/feedback ghsync/transport internal/sanitize orchestrator orchestrator/command orchestrator/session"}, // above the orphans, which a claim tells of: what no host has is told by its comment
@@ -99,7 +99,8 @@ var table = []row{
 		" internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
 	{3, "bot/crew/heard", "internal/agent internal/agent/signal orchestrator"},                      // files of launches alone
 	{4, "bot/crew/keys", "internal/agent internal/agent/signal internal/durable orchestrator tmux"}, // between the panes and those that type there
-	{8, "bot/crew", "bot/crew/heard bot/crew/keys bot/assignment bot/chore bot/transcript bot/project bot/place bot/config tmux orchestrator/decide/dialog orchestrator/decide/substitute orchestrator/duty orchestrator/engine orchestrator/post orchestrator/session orchestrator/story orchestrator/toolset orchestrator" +
+	{3, "bot/crew/grant", "internal/agent internal/redact"},                                         // variables alone: whom to ask it is told
+	{8, "bot/crew", "bot/crew/grant bot/crew/heard bot/crew/keys bot/assignment bot/chore bot/transcript bot/project bot/place bot/config tmux orchestrator/decide/dialog orchestrator/decide/substitute orchestrator/duty orchestrator/engine orchestrator/post orchestrator/session orchestrator/story orchestrator/toolset orchestrator" +
 		" workflows workflows/agents workflows/artifact workflows/prompt internal/agent internal/agent/cooldown internal/agent/process internal/agent/signal internal/command internal/crash internal/redact internal/usage"}, // no git: what it needs of the work it declares
 	{8, "bot/work", "bot/checkpoint bot/guarded bot/lineage bot/material bot/project bot/spares bot/place bot/config ghsync ghsync/pulltext ghsync/transport ghsync/markdown orchestrator/decide orchestrator/duty orchestrator/engine orchestrator/session orchestrator/session/register" +
 		" orchestrator workflows workflows/agents workflows/artifact internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/outgate internal/crash internal/redact"}, // no panes, no programs of agents

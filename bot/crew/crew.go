@@ -34,6 +34,8 @@ type Options struct {
 	Log      *slog.Logger
 	Redactor *redact.Redactor
 	Helps    *agent.Helps // of programs; nil = they are not asked for it
+	// Reach is that of [grant.Grants].
+	Reach func(ctx context.Context, token string) (repository string, err error)
 }
 
 // Sources are the texts of the session that prompts are made from.

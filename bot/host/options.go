@@ -50,6 +50,8 @@ type Options struct {
 	// Redactor knows every secret this process holds; nil = patterns only.
 	Redactor *redact.Redactor
 
+	// Reach names a private repository that a token for agents can read; nil = GitHub is not asked.
+	Reach func(ctx context.Context, token string) (repository string, err error)
 	// Watcher watches the directories of sessions; nil = one of its own. Hosts of one process share it.
 	Watcher *watch.Watcher
 	// Located are the clones that were found before, for a moment; nil = none. Hosts that
@@ -133,7 +135,7 @@ func (h *Host) projectOf(ctx context.Context, s *session.Session, c *config.Conf
 func (h *Host) crewOptions() crew.Options {
 	return crew.Options{
 		Self: h.Self, StateHome: h.StateHome, RuntimeDir: h.RuntimeDir, Home: h.Home, Tmux: h.Tmux,
-		Environ: h.Environ, Now: h.Now, Log: h.Log, Redactor: h.Redactor, Helps: h.helps,
+		Environ: h.Environ, Now: h.Now, Log: h.Log, Redactor: h.Redactor, Helps: h.helps, Reach: h.Reach,
 	}
 }
 

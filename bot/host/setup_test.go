@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -97,6 +98,16 @@ func TestSecurity7KeysThatMustNotReachAgents(t *testing.T) {
 	r := newRig(t, "providers: {qwen: {command: /bin/true}}\nroles: {coder: {provider: qwen}}\n")
 	token := "ghp_" + strings.Repeat("a1B2", 9)
 	must(t, r.host.Redactor.AddToken(redact.NewSecret(token)))
+	reads := "github_pat_" + strings.Repeat("r", 36)
+	r.host.Reach = func(_ context.Context, token string) (string, error) {
+		switch token {
+		case reads:
+			return "acme/vault", nil
+		case "github_pat_" + strings.Repeat("n", 36):
+			return "", nil
+		}
+		return "", errors.New("no network")
+	}
 	def, _, _ := workflows.Load("quick", nil)
 	for name, c := range map[string]struct {
 		env  map[string]string
@@ -109,6 +120,9 @@ func TestSecurity7KeysThatMustNotReachAgents(t *testing.T) {
 		"a short key of another place": {map[string]string{"OPENAI_API_KEY": "ollama", "OPENAI_BASE_URL": "http://127.0.0.1.example.com/v1"}, "OPENAI_API_KEY is shorter"},
 		"no key":                       {map[string]string{"OPENAI_API_KEY": strings.Repeat("k", 16), "DASHSCOPE_API_KEY": ""}, ""},
 		"the token of the host":        {map[string]string{"OPENAI_API_KEY": token}, "OPENAI_API_KEY is the token with which agentmux acts"},
+		"a token that reads nothing":   {map[string]string{"OPENAI_API_KEY": strings.Repeat("k", 16), "OPENAI_MODEL": "github_pat_" + strings.Repeat("n", 36)}, ""},
+		"a token that reads":           {map[string]string{"OPENAI_API_KEY": strings.Repeat("k", 16), "OPENAI_MODEL": reads}, "OPENAI_MODEL reads the private repository acme/vault"},
+		"a token, who knows":           {map[string]string{"OPENAI_API_KEY": strings.Repeat("k", 16), "OPENAI_MODEL": "ghp_" + strings.Repeat("a", 36)}, "GitHub could not be asked"},
 		"the token, under other names": {map[string]string{"OPENAI_API_KEY": strings.Repeat("k", 16), "OPENAI_MODEL": token}, "OPENAI_MODEL is the token with which agentmux acts"},
 	} {
 		r.host.Environ = func(variable string) (string, bool) {

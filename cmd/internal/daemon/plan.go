@@ -16,6 +16,7 @@ import (
 	"github.com/agentmux/agentmux/bot/intake"
 	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/ghsync/sight"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -116,6 +117,7 @@ func (p *planning) host() (ok bool) {
 		p.problem("%v", err)
 	}
 	h.Server, p.from = id.Bases.Server, id.From
+	h.Reach = sight.TokensAt(id.Bases, p.finder.Now).Private
 	p.options.Host = h
 	return err == nil
 }

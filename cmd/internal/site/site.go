@@ -12,6 +12,7 @@ import (
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/hostlog"
+	"github.com/agentmux/agentmux/ghsync/sight"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -111,6 +112,7 @@ func (f *Finder) Wire(ctx context.Context, s *Site, log io.Writer, github bool) 
 	o := host.Options{
 		Self: program, StateHome: StateHome(), RuntimeDir: RuntimeDir(), Home: Home(), Log: logger, Redactor: redactor,
 		Server: s.Identity.Bases.Server, ReadOnly: !github && s.Identity.Tokens != nil, Located: &s.located,
+		Reach: sight.TokensAt(s.Identity.Bases, f.Now).Private,
 	}
 	if github {
 		if err := s.useGitHub(ctx, &o); err != nil {
