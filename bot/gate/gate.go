@@ -84,6 +84,8 @@ type Claim struct {
 	Unproven bool
 	// Served are the requests whose labels the host takes off itself, once the state label is on.
 	Served []Trigger
+	// Ending says that this host has told how its work ended, and still has the claim: who asks by then asks for something new.
+	Ending bool
 	// Serves is the one that another host has claimed the issue for, as [Trigger.String].
 	Serves string
 }

@@ -151,6 +151,8 @@ func claimed(v *view) (Decision, bool) {
 		return later(givingBack[n], "host %s may be giving back its claim of %s#%d", v.Claim.Host, v.Repo, v.Issue), true
 	case n < len(beginning) && v.Claim.Serves != "" && !v.shows(ghsync.StateNames()...):
 		return later(beginning[n], "host %s may be about to begin with %s#%d", v.Claim.Host, v.Repo, v.Issue), true
+	case v.Claim.Ending:
+		return later(givingBack[min(n, len(givingBack)-1)], "this host is giving back its claim of %s#%d", v.Repo, v.Issue), true
 	}
 	return d, true
 }

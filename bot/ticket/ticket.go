@@ -239,6 +239,16 @@ func (s Shelf) Served(issue int) []gate.Trigger {
 	return append(slices.Clone(t.With), t.Trigger)
 }
 
+// Ends reports whether what holds an issue is over, and only its claim is left: the ticket, if it is dropped or its request
+// refused, or without one the session, if that has ended.
+func (s Shelf) Ends(issue int, ended bool, refused func(int, gate.Trigger) bool) bool {
+	t, err := s.Read(issue)
+	if err != nil {
+		return ended && errors.Is(err, fs.ErrNotExist)
+	}
+	return t.Dropped != "" || refused(issue, t.Trigger)
+}
+
 func parse(data []byte, issue int) (Ticket, error) {
 	var head struct {
 		Version int `json:"version"`
