@@ -201,6 +201,15 @@ func TestALabelSetWhileThisHostEndsWaitsForTheClaim(t *testing.T) {
 	}
 }
 
+// Of a ticket that cannot be read it is not known which label it is for. Who can read it needs that label.
+func TestNoLabelIsTakenOffBesideATicketThatCannotBeRead(t *testing.T) {
+	f := wanted()
+	f.Claim = &gate.Claim{Host: "h_1", Unread: true}
+	if d, _ := gate.Judge(f); verdict(d) != "ignore 5" || d.DropsLabel() {
+		t.Errorf("%s, drops the label: %v", verdict(d), d.DropsLabel())
+	}
+}
+
 // A label that was set again is not taken off while another host is about to begin: that one takes off all of them with
 // its state label, and reads from one that is gone before that a person has withdrawn the request.
 func TestGitHub36ALabelIsLeftToAHostThatIsAboutToBegin(t *testing.T) {

@@ -144,7 +144,7 @@ func claimed(v *view) (Decision, bool) {
 		return later(unprovenPause, "it is not known yet whether host %s still works on %s#%d", v.Claim.Host, v.Repo, v.Issue), true
 	}
 	d := ignore("host %s works on %s#%d", v.Claim.Host, v.Repo, v.Issue)
-	d.served = v.served()
+	d.served = v.Claim.Unread || v.served()
 	switch n := v.Tries.of(RowClaimed); {
 	case d.served || v.Ask != nil:
 	case n < len(givingBack) && v.shows(ghsync.LabelNeedsHuman, ghsync.LabelDone, ghsync.LabelFailed):
