@@ -66,7 +66,7 @@ func (r *repository) adoptTickets(ctx context.Context, left map[int]claim.Seen) 
 		return err
 	}
 	for _, p := range problems {
-		r.log().Error("a ticket is damaged; its issue is judged again if it still asks", "issue", p.Issue, "file", p.File, "err", p.Err)
+		r.log().Error(p.What(), "issue", p.Issue, "file", p.File, "err", p.Err)
 		r.met.Add(p.Issue, r.bot.Now())
 	}
 	for _, t := range tickets {

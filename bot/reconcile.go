@@ -81,8 +81,7 @@ func (r *repository) decide(ctx context.Context, issue int) (again time.Duration
 	return 0, nil
 }
 
-// facts collects what the gate judges. left is the request that is to be taken from another host; nil
-// without one, or if somebody asks again.
+// facts collects what the gate judges. left is the request to be taken from another host; nil: none, or somebody asks again.
 func (r *repository) facts(ctx context.Context, issue int, record ghsync.Record, readErr error) (f gate.Facts, left *orphan.Request, err error) {
 	f = gate.Facts{
 		Repo: r.name(), RepoID: r.id, Issue: issue, Record: record, RecordErr: readErr, Own: r.own,
@@ -104,7 +103,9 @@ func (r *repository) facts(ctx context.Context, issue int, record ghsync.Record,
 		err = r.lookout.Forget(ctx, issue)
 	}
 	if host != "" {
-		f.Claim = &gate.Claim{Host: host.String(), Unproven: host != r.bot.host && !r.bot.Once && r.lookout.Unproven(issue), Served: r.shelf.Served(issue), Serves: r.lookout.Serves(issue)}
+		f.Claim = &gate.Claim{Host: host.String(), Unproven: host != r.bot.host && !r.bot.Once && r.lookout.Unproven(issue), Served: r.shelf.Served(issue), Unread: r.shelf.Unread(issue), Serves: r.lookout.Serves(issue)}
+		h := r.sessions.of(issue)
+		f.Claim.Ending = host == r.bot.host && r.shelf.Ends(issue, h != nil && h.state.Load().Ended(), r.journal.Refused)
 	}
 	return f, nil, err
 }
@@ -184,8 +185,7 @@ func (r *repository) forsake(ctx context.Context, left *orphan.Request, d gate.D
 	return r.take(ctx, t, left)
 }
 
-// take claims the issue of a ticket and puts it into the queue. left is the request of another host that
-// it continues; nil: of none.
+// take claims the issue of a ticket and queues it. left is the request of another host that it continues; nil: of none.
 func (r *repository) take(ctx context.Context, t ticket.Ticket, left *orphan.Request) error {
 	held, err := r.lookout.Take(ctx, claim.Want{
 		Issue: t.Issue, Session: orchestrator.PublicID(t.Session, t.Identity), Trigger: t.Trigger.String(), State: claim.Queued,

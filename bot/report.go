@@ -14,8 +14,7 @@ func (b *Bot) Report() report.Report {
 	r := report.Report{
 		Slots: b.Slots, Taken: q.Taken, Tickets: q.Tickets, Oldest: q.Oldest, Waits: q.Waits, Lacks: q.Lacks, Paused: b.Machine.Paused(), Sessions: map[string]int{},
 	}
-	r.Absent = b.Accounts.Absent()
-	r.Quotas, r.Traffic = b.Accounts.Quotas(), b.Accounts.Traffic()
+	r.Absent, r.Quotas, r.Traffic = b.Accounts.Absent(), b.Accounts.Quotas(), b.Accounts.Traffic()
 	facts := b.facts()
 	for _, repo := range b.all() {
 		one := report.Repository{Facts: facts[repo.id], Commands: len(repo.journal.Pending())}

@@ -231,4 +231,5 @@ func (w *waiting) remove() {
 	if err := w.repo.shelf.Remove(w.Issue); err != nil {
 		w.log().Warn("ticket not removed", "err", err)
 	}
+	w.repo.met.Hurry(w.Issue) // who asked again meanwhile waits for it
 }

@@ -53,6 +53,16 @@ func (s *Set) Add(number int, at time.Time) {
 	}
 }
 
+// Hurry has a number looked at now, if it is to be looked at later.
+func (s *Set) Hurry(number int) {
+	s.mu.Lock()
+	_, known := s.due[number]
+	s.mu.Unlock()
+	if known {
+		s.Add(number, time.Time{})
+	}
+}
+
 // next takes a number that is due, and says when the next one is if none is. ok is false then.
 func (s *Set) next(now time.Time) (number int, wait time.Duration, ok bool) {
 	s.mu.Lock()

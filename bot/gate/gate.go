@@ -84,6 +84,10 @@ type Claim struct {
 	Unproven bool
 	// Served are the requests whose labels the host takes off itself, once the state label is on.
 	Served []Trigger
+	// Ending says that this host has told how its work ended, and still has the claim: who asks by then asks for something new.
+	Ending bool
+	// Unread says that the ticket of this host cannot be read, so that no label is known to be that of another request.
+	Unread bool
 	// Serves is the one that another host has claimed the issue for, as [Trigger.String].
 	Serves string
 }

@@ -178,6 +178,38 @@ func TestALabelSetAtTheEndWaitsForTheClaim(t *testing.T) {
 	}
 }
 
+// Who reads that a request ended without a session, or that a person stopped one, and asks again at once is not dropped,
+// however long this host takes to give its claim back.
+func TestALabelSetWhileThisHostEndsWaitsForTheClaim(t *testing.T) {
+	f := wanted()
+	f.Claim = &gate.Claim{Host: "h_1", Ending: true, Served: []gate.Trigger{gate.LabelTrigger(label("agentmux", mia, -time.Minute))}}
+	for _, want := range []time.Duration{2 * time.Second, 10 * time.Second, 45 * time.Second, 45 * time.Second, 45 * time.Second} {
+		d, _ := gate.Judge(f)
+		if verdict(d) != "later 5" || d.After != want || d.DropsLabel() {
+			t.Fatalf("%s after %s, want %s", verdict(d), d.After, want)
+		}
+		f.Tries = f.Tries.After(d)
+	}
+	f.Claim = nil
+	if d, _ := gate.Judge(f); verdict(d) != "start 18" {
+		t.Error(verdict(d))
+	}
+	byTicket()(&f)
+	f.Claim.Ending = true
+	if d, _ := gate.Judge(f); verdict(d) != "ignore 5" || d.DropsLabel() {
+		t.Errorf("the request whose ticket ends: %s", verdict(d))
+	}
+}
+
+// Of a ticket that cannot be read it is not known which label it is for. Who can read it needs that label.
+func TestNoLabelIsTakenOffBesideATicketThatCannotBeRead(t *testing.T) {
+	f := wanted()
+	f.Claim = &gate.Claim{Host: "h_1", Unread: true}
+	if d, _ := gate.Judge(f); verdict(d) != "ignore 5" || d.DropsLabel() {
+		t.Errorf("%s, drops the label: %v", verdict(d), d.DropsLabel())
+	}
+}
+
 // A label that was set again is not taken off while another host is about to begin: that one takes off all of them with
 // its state label, and reads from one that is gone before that a person has withdrawn the request.
 func TestGitHub36ALabelIsLeftToAHostThatIsAboutToBegin(t *testing.T) {

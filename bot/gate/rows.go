@@ -144,13 +144,15 @@ func claimed(v *view) (Decision, bool) {
 		return later(unprovenPause, "it is not known yet whether host %s still works on %s#%d", v.Claim.Host, v.Repo, v.Issue), true
 	}
 	d := ignore("host %s works on %s#%d", v.Claim.Host, v.Repo, v.Issue)
-	d.served = v.served()
+	d.served = v.Claim.Unread || v.served()
 	switch n := v.Tries.of(RowClaimed); {
 	case d.served || v.Ask != nil:
 	case n < len(givingBack) && v.shows(ghsync.LabelNeedsHuman, ghsync.LabelDone, ghsync.LabelFailed):
 		return later(givingBack[n], "host %s may be giving back its claim of %s#%d", v.Claim.Host, v.Repo, v.Issue), true
 	case n < len(beginning) && v.Claim.Serves != "" && !v.shows(ghsync.StateNames()...):
 		return later(beginning[n], "host %s may be about to begin with %s#%d", v.Claim.Host, v.Repo, v.Issue), true
+	case v.Claim.Ending:
+		return later(givingBack[min(n, len(givingBack)-1)], "this host is giving back its claim of %s#%d", v.Repo, v.Issue), true
 	}
 	return d, true
 }

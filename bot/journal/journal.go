@@ -301,6 +301,12 @@ func (j *Journal) Decision(issue int, t gate.Trigger) (Decided, bool) {
 	return d, ok
 }
 
+// Refused reports whether a trigger of an issue was refused.
+func (j *Journal) Refused(issue int, t gate.Trigger) bool {
+	d, ok := j.Decision(issue, t)
+	return ok && d.refused()
+}
+
 // Owed returns the refusals that were decided and not carried out, those of the lowest issues
 // first. Carrying one out twice is as once.
 func (j *Journal) Owed() []Decided {

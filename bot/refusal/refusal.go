@@ -5,6 +5,7 @@ package refusal
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,12 +46,16 @@ func (t *Teller) Refuse(ctx context.Context, issue int, d gate.Decision) error {
 		return err
 	}
 	crash.Point("decide refusal", "")
-	return t.CarryOut(ctx, decided)
+	return t.carryOut(ctx, decided, t.DropRequest)
 }
 
 // CarryOut takes the labels of a refused request off and tells why, and remembers that. Doing it
-// twice is as doing it once.
+// twice is as doing it once: a label that was set since the first time is another request.
 func (t *Teller) CarryOut(ctx context.Context, d journal.Decided) error {
+	return t.carryOut(ctx, d, func(ctx context.Context, issue ghsync.Issue) error { return t.dropRefused(ctx, issue, d) })
+}
+
+func (t *Teller) carryOut(ctx context.Context, d journal.Decided, drop func(context.Context, ghsync.Issue) error) error {
 	issue, err := t.o.Client.Issue(ctx, t.o.Repo(), d.Issue)
 	if transport.IsNotFound(err) {
 		return t.told(d, 0)
@@ -72,7 +77,7 @@ func (t *Teller) CarryOut(ctx context.Context, d journal.Decided) error {
 		}
 	}
 	crash.Point("comment on refusal", "")
-	if err := t.DropRequest(ctx, issue); err != nil {
+	if err := drop(ctx, issue); err != nil {
 		return err
 	}
 	crash.Point("drop label", "")
@@ -133,4 +138,27 @@ func (t *Teller) DropRequest(ctx context.Context, issue ghsync.Issue) error {
 		}
 	}
 	return nil
+}
+
+// dropRefused takes off the request labels that a refusal is about. One of which GitHub does not say who set it goes, too.
+func (t *Teller) dropRefused(ctx context.Context, issue ghsync.Issue, d journal.Decided) error {
+	asks := func(name string) bool {
+		_, is := ghsync.RequestLabel(name, t.o.Label)
+		return is
+	}
+	if !slices.ContainsFunc(issue.Labels, asks) {
+		return nil
+	}
+	record, err := t.o.Client.Record(ctx, t.o.Repo(), issue.Number)
+	if err != nil {
+		return err
+	}
+	refused := append(slices.Clone(d.With), d.Trigger)
+	request, _ := record.Request(t.o.Label)
+	for _, e := range request.Events {
+		if !slices.Contains(refused, gate.LabelTrigger(e)) {
+			issue.Labels = slices.DeleteFunc(slices.Clone(issue.Labels), func(name string) bool { return strings.EqualFold(name, e.Name) })
+		}
+	}
+	return t.DropRequest(ctx, issue)
 }

@@ -39,6 +39,31 @@ func refuseTransferred(t *testing.T, there int) {
 		t.Fatalf("it is number %d there, want %d", number, moved+there)
 	}
 	gadgets.Label(number, "agentmux", "mia") // GitHub keeps labels that are there, too
+	teller, j, own := tellerOf(t, server)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	at := ghsync.LabelEvent{Name: "agentmux", Added: true, At: time.Now(), Actor: own}
+	for _, what := range []gate.What{gate.Refuse, gate.RefuseSilently} {
+		d := gate.Decision{Row: gate.RowPermission, What: what, Reason: "mia has read permission", Asked: gate.Asked{Trigger: gate.LabelTrigger(at)}}
+		if err := teller.Refuse(ctx, moved, d); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		at.At = at.At.Add(time.Minute)
+	}
+	if labels := widgets.Issue(other).Labels; !slices.Contains(labels, "agentmux") || len(widgets.Comments(other)) > 0 {
+		t.Errorf("another issue has the labels %v and %d comments", labels, len(widgets.Comments(other)))
+	}
+	if labels := gadgets.Issue(number).Labels; !slices.Contains(labels, "agentmux") || len(gadgets.Comments(number)) > 0 {
+		t.Errorf("where it is, it has the labels %v and %d comments", labels, len(gadgets.Comments(number)))
+	}
+	if owed := j.Owed(); len(owed) > 0 {
+		t.Errorf("still owed: %+v", owed)
+	}
+}
+
+// tellerOf returns one that refuses requests of octo/widgets, its journal and its account.
+func tellerOf(t *testing.T, server *fakehub.Server) (*refusal.Teller, *journal.Journal, ghsync.Account) {
+	t.Helper()
 	client, err := ghsync.New(transport.Options{
 		APIURL: server.API(), GraphQLURL: server.GraphQL(), ServerURL: server.URL(), Pause: time.Millisecond,
 		Token:  transport.StaticToken(transport.ModeToken, redact.NewSecret(server.Token("robo")), transport.Addresses{API: server.API(), GraphQL: server.GraphQL(), Server: server.URL()}),
@@ -58,23 +83,53 @@ func refuseTransferred(t *testing.T, there int) {
 	teller := refusal.New(refusal.Options{
 		Client: client, Repo: func() ghsync.Repo { return ghsync.Repo{Owner: "octo", Name: "widgets"} }, Own: own, Journal: j, Label: "agentmux", Redactor: redact.New(), Now: time.Now,
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	at := ghsync.LabelEvent{Name: "agentmux", Added: true, At: time.Now(), Actor: own}
-	for _, what := range []gate.What{gate.Refuse, gate.RefuseSilently} {
-		d := gate.Decision{Row: gate.RowPermission, What: what, Reason: "mia has read permission", Asked: gate.Asked{Trigger: gate.LabelTrigger(at)}}
-		if err := teller.Refuse(ctx, moved, d); err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
-		at.At = at.At.Add(time.Minute)
-	}
-	if labels := widgets.Issue(other).Labels; !slices.Contains(labels, "agentmux") || len(widgets.Comments(other)) > 0 {
-		t.Errorf("another issue has the labels %v and %d comments", labels, len(widgets.Comments(other)))
-	}
-	if labels := gadgets.Issue(number).Labels; !slices.Contains(labels, "agentmux") || len(gadgets.Comments(number)) > 0 {
-		t.Errorf("where it is, it has the labels %v and %d comments", labels, len(gadgets.Comments(number)))
-	}
-	if owed := j.Owed(); len(owed) > 0 {
-		t.Errorf("still owed: %+v", owed)
+	return teller, j, own
+}
+
+// A refusal whose label could not be taken off is carried out later. A label that was set again meanwhile is another
+// request, which is judged.
+func TestARefusalThatIsCarriedOutLaterTakesNoOtherRequest(t *testing.T) {
+	for name, again := range map[string]bool{"the refused request": false, "one that came since": true} {
+		t.Run(name, func(t *testing.T) {
+			roles := map[string]fakehub.Role{"octo/widgets": fakehub.Write}
+			clock := time.Now()
+			server := fakehub.Start(t, fakehub.Options{
+				Now:   func() time.Time { return clock },
+				Repos: []fakehub.RepoSpec{{Owner: "octo", Name: "widgets"}},
+				Users: []fakehub.UserSpec{{Login: "robo", Roles: roles}, {Login: "mia", Roles: roles}},
+			})
+			repo := server.Repo("octo/widgets")
+			issue := repo.AddIssue(fakehub.IssueSpec{Title: "Say two", Author: "mia"})
+			repo.Label(issue, "agentmux", "mia")
+			repo.Label(issue, "agentmux:quick", "mia")
+			teller, j, _ := tellerOf(t, server)
+			mia := ghsync.Account{Login: "mia", ID: server.UserID("mia"), Type: "User"}
+			trigger := func(name string) gate.Trigger {
+				return gate.LabelTrigger(ghsync.LabelEvent{Name: name, Added: true, At: clock, Actor: mia})
+			}
+			d := gate.Decision{Row: gate.RowPermission, What: gate.Refuse, Reason: "mia has read permission", Asked: gate.Asked{Trigger: trigger("agentmux:quick"), With: []gate.Trigger{trigger("agentmux")}}}
+			server.Inject(fakehub.Fault{Route: "DELETE /repos/{owner}/{repo}/issues/{number}/labels/{name}", Status: 422})
+			if err := teller.Refuse(t.Context(), issue, d); err == nil {
+				t.Fatal("the labels went")
+			}
+			server.Heal()
+			clock = clock.Add(time.Minute)
+			if again {
+				repo.Unlabel(issue, "agentmux", "mia")
+				repo.Label(issue, "agentmux", "mia")
+			}
+			for _, owed := range j.Owed() {
+				if err := teller.CarryOut(t.Context(), owed); err != nil {
+					t.Error(err)
+				}
+			}
+			want := []string{}
+			if again {
+				want = append(want, "agentmux")
+			}
+			if on := repo.Issue(issue).Labels; !slices.Equal(on, want) || len(repo.Comments(issue)) != 1 || len(j.Owed()) > 0 {
+				t.Errorf("labels %q, want %q; %d comments; owed %v", on, want, len(repo.Comments(issue)), j.Owed())
+			}
+		})
 	}
 }

@@ -90,6 +90,14 @@ func (p Problem) Error() string { return fmt.Sprintf("%s is not a ticket: %v", p
 
 func (p Problem) Unwrap() error { return p.Err }
 
+// What tells what becomes of the file and its issue.
+func (p Problem) What() string {
+	if errors.Is(p.Err, ErrNewer) {
+		return "a ticket is left to the newer version that wrote it, and its issue waits"
+	}
+	return "a ticket is damaged; its issue is judged again if it still asks"
+}
+
 // A Shelf holds the tickets of a repository.
 type Shelf struct{ dir string }
 
@@ -237,6 +245,22 @@ func (s Shelf) Served(issue int) []gate.Trigger {
 		return nil
 	}
 	return append(slices.Clone(t.With), t.Trigger)
+}
+
+// Ends reports whether what holds an issue is over, and only its claim is left: the ticket, if it is dropped or its request
+// refused, or without one the session, if that has ended.
+func (s Shelf) Ends(issue int, ended bool, refused func(int, gate.Trigger) bool) bool {
+	t, err := s.Read(issue)
+	if err != nil {
+		return ended && errors.Is(err, fs.ErrNotExist)
+	}
+	return t.Dropped != "" || refused(issue, t.Trigger)
+}
+
+// Unread reports whether an issue has a ticket that cannot be read: one of a newer version, which takes it up, or a damaged one.
+func (s Shelf) Unread(issue int) bool {
+	_, err := s.Read(issue)
+	return errors.As(err, new(Problem))
 }
 
 func parse(data []byte, issue int) (Ticket, error) {

@@ -301,3 +301,34 @@ func TestAStopThatComesTooLateLeavesNothing(t *testing.T) {
 		t.Errorf("read: dropped %q, %v", got.Dropped, err)
 	}
 }
+
+// An issue whose ticket is dropped, or whose request is refused, is held by a claim alone: so is one whose session has
+// ended, unless it has a ticket by now, or one that cannot be read.
+func TestEnds(t *testing.T) {
+	s := ticket.Of(t.TempDir())
+	refused := func(is bool) func(int, gate.Trigger) bool {
+		return func(int, gate.Trigger) bool { return is }
+	}
+	check := func(what string, ended, isRefused, want bool) {
+		t.Helper()
+		if got := s.Ends(3, ended, refused(isRefused)); got != want {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+	check("nothing", false, false, false)
+	check("a session that ended", true, false, true)
+	waits := request(1, 3, 9, 3)
+	if err := s.Write(waits); err != nil {
+		t.Fatal(err)
+	}
+	check("a ticket that waits", true, false, false)
+	check("a ticket that is refused", false, true, true)
+	if err := s.Stop(waits, "mia stopped it"); err != nil {
+		t.Fatal(err)
+	}
+	check("a ticket that is stopped", false, false, true)
+	if err := os.WriteFile(filepath.Join(filepath.Dir(s.Placard(3)), "3.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check("a ticket that cannot be read", true, false, false)
+}

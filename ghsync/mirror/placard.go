@@ -113,11 +113,12 @@ func (p *Placard) Show(ctx context.Context, w comment.Waiting) (next time.Durati
 	return next, nil
 }
 
-// Drop says how the ticket ended without a session, and takes the labels off.
+// Drop says how the ticket ended without a session, and takes the labels off. A request label that was set after those of
+// the ticket were taken off stays: who reads how it ended may ask at once for something new.
 func (p *Placard) Drop(ctx context.Context, why string) (next time.Duration, err error) {
 	next, err = p.comment(ctx, comment.Waiting{Dropped: why, Begun: p.begun})
 	if err == nil && next == 0 {
-		err = p.labels.setLabels(ctx, labelNone, true)
+		err = p.labels.setLabels(ctx, labelNone, p.st.Label == "")
 	}
 	if err != nil {
 		return 0, p.poster.places.relocate(ctx, err)

@@ -1,0 +1,73 @@
+package bot_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/bot"
+	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
+)
+
+// A ticket that a newer version wrote is left to that one with all that belongs to it: the label it asks by, its claim and
+// its file. A bot of this version begins nothing for its issue, and the newer one takes the ticket up.
+func TestATicketOfANewerVersionIsLeftToIt(t *testing.T) {
+	r := newBegun(t, func(string, int) {})
+	r.server.Inject(fakehub.Fault{Route: "POST /repos/{owner}/{repo}/issues/{number}/comments", Status: 422}) // it is killed before it tells
+	r.ask(1)
+	first := r.bot(false)
+	var file string
+	r.serveWith(first, func() bool {
+		if all := project.ListManaged(first.Host.StateHome); len(all) > 0 {
+			file = filepath.Join(all[0].Dir, "tickets", "1.json")
+		}
+		_, err := os.Stat(file)
+		return err == nil && r.server.Hits() > 0
+	})
+	r.server.Heal()
+	written, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer := bytes.Replace(written, []byte(`"version":1`), []byte(`"version":2`), 1)
+	if err := os.WriteFile(file, newer, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	serve := func(until func() bool) {
+		t.Helper()
+		b, err := bot.New(first.Options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.serveWith(b, until)
+	}
+	claim := func() string { return r.repo.Refs()["refs/agentmux/claims/1"] }
+	claimed, before, over := claim(), r.readings(), time.Now().Add(20*time.Second)
+	asked := false
+	serve(func() bool {
+		if r.readings() > before && !asked { // its next reading comes after what it made of this one
+			asked = true
+			r.repo.Comment(1, "Soon?", mia)
+		}
+		return r.readings() > before+1 || time.Now().After(over)
+	})
+	now, err := os.ReadFile(file)
+	if err != nil || !bytes.Equal(now, newer) || claim() != claimed || claimed == "" {
+		t.Errorf("ticket %s, claim %q, before %q, %v", now, claim(), claimed, err)
+	}
+	if on := r.repo.Issue(1).Labels; !slices.Equal(on, []string{"agentmux"}) || r.taken("1") > 0 {
+		t.Errorf("labels %q, begun %d times", on, r.taken("1"))
+	}
+	if err := os.WriteFile(file, written, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	over = time.Now().Add(time.Minute)
+	serve(func() bool { return r.taken("1") > 0 || time.Now().After(over) })
+	if r.taken("1") == 0 {
+		t.Error("the version that wrote it lost it")
+	}
+}
