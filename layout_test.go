@@ -139,11 +139,12 @@ var table = []row{
 	{3, "orchestrator/decide/fault", "orchestrator"},                               // apart from the reducer: records compared with records, no state
 	{3, "orchestrator/decide/ending", "orchestrator"},                              // as fault: reports in words
 	{3, "orchestrator/decide/dialog", "orchestrator"},                              // reports judged, apart from what is done
+	{3, "orchestrator/decide/pause", "orchestrator"},                               // what a pause holds up, and how long it was
 	{3, "orchestrator/decide/retry", "orchestrator"},                               // numbers alone: how often, and how long between
 	{3, "orchestrator/decide/substitute", "orchestrator"},                          // the crew asks it, too, before it holds a start back
 	{3, "orchestrator/postbox", "internal/durable orchestrator workflows/message"}, // files alone: the writer is a tool, the reader the engine
 	{3, "orchestrator/post", "orchestrator workflows workflows/message"},           // as team: what becomes of a message is decided apart from the phases, and tools ask who has mail
-	{4, "orchestrator/decide", "internal/lenient orchestrator/decide/dialog orchestrator/decide/ending orchestrator/decide/fault orchestrator/decide/retry orchestrator/decide/substitute orchestrator/post orchestrator/team orchestrator/duty orchestrator/invariant orchestrator/move orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/agents workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
+	{4, "orchestrator/decide", "internal/lenient orchestrator/decide/dialog orchestrator/decide/ending orchestrator/decide/fault orchestrator/decide/pause orchestrator/decide/retry orchestrator/decide/substitute orchestrator/post orchestrator/team orchestrator/duty orchestrator/invariant orchestrator/move orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/agents workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
 	{3, "orchestrator/upgrade", "orchestrator workflows workflows/artifact"},
 	{3, "orchestrator/invariant", "orchestrator workflows"},
 	{3, "orchestrator/replay", "orchestrator"},                                                                  // records alone, whatever files they come from
@@ -298,7 +299,7 @@ var oversize = map[string]int{
 	"orchestrator/session.Session": 75,
 	"ghsync":                       2885,
 	"ghsync/fakehub":               6678,
-	"orchestrator/decide":          4714,
+	"orchestrator/decide":          4711,
 	"orchestrator/session":         3766,
 }
 

@@ -71,9 +71,10 @@ type Move struct {
 	Checkpoint string           `json:"checkpoint"` // the commit
 	Age        Duration         `json:"age"`
 	LeftOut    []string         `json:"left_out,omitempty"`
-	Settings   Settings         `json:"settings"` // of the configuration here: those that came along have no authority
-	Dir        string           `json:"dir"`      // of the session
-	Work       map[string]Moved `json:"work"`     // the workspaces that were made again, by name
+	Settings   Settings         `json:"settings"`        // of the configuration here: those that came along have no authority
+	Asked      bool             `json:"asked,omitempty"` // by a person: that ends a pause
+	Dir        string           `json:"dir"`             // of the session
+	Work       map[string]Moved `json:"work"`            // the workspaces that were made again, by name
 }
 
 // Moved is where a workspace is now, and what is in it.
@@ -109,6 +110,7 @@ type Line struct {
 	Signed    []byte          `json:"-"`                // what MAC is of
 	MAC       []byte          `json:"-"`                // nil in a line made by hand
 	Forged    bool            `json:"forged,omitempty"` // it names a launch that has not written it
+	Last      bool            `json:"last,omitempty"`   // its host hands the session over: it counts in a pause, too
 }
 
 // Taking says whose work is to be taken.

@@ -36,6 +36,7 @@ type MovedRecord struct {
 	Checkpoint string   `json:"checkpoint"`
 	FromHost   string   `json:"from_host"`
 	LeftOut    []string `json:"left_out,omitempty"`
+	Paused     bool     `json:"paused,omitempty"` // it was, and it stays so
 }
 
 // EventRecord notes a value of last_event. Text and Actor are those of a request for changes.

@@ -49,6 +49,7 @@ type State struct {
 
 	Interactive bool     `json:"interactive"`
 	Paused      bool     `json:"paused"`
+	Held        Held     `json:"held,omitzero"`
 	Mirror      bool     `json:"mirror,omitempty"` // the session is shown on its issue
 	Quiet       bool     `json:"quiet,omitempty"`  // a person wants nothing of it on its issue: no comments are read either
 	Settings    Settings `json:"settings"`
@@ -232,6 +233,12 @@ type Group struct {
 	ID    string   `json:"group_id"`
 	Mode  string   `json:"mode"`
 	Plans []string `json:"plans"`
+}
+
+// Held is the step out of the current phase that waits for the end of a pause.
+type Held struct {
+	Outcome string `json:"outcome"` // of the phase
+	Reason  string `json:"reason"`
 }
 
 // ReviewResult is a reviewer's latest verdict. Tree is what the reviewer was

@@ -220,6 +220,7 @@ func fullState() *State {
 	yes := true
 	s.GHAvailable, s.IssueNumber, s.AwaitingSummary, s.Mirror, s.Quiet = &yes, 1, true, true, true
 	s.Identity, s.Noted, s.Stays, s.MessageSeq, s.MessageCursor.Seq = "0", "0", "0", 1, 1
+	s.Held.Outcome = "0"
 	s.ResearchTasks = map[string]string{"a": "b"}
 	s.WebResearchTasks = s.ResearchTasks
 	s.Conflicts = map[string][]string{"1": {"a"}}

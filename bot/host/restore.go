@@ -231,10 +231,10 @@ func (h Elsewhere) overtaken(ctx context.Context, dir string, c *config.Config) 
 }
 
 // moved makes again what a restored session needs here, and says where it is.
-func (r *runner) moved(ctx context.Context, note *restore.Note, settings orchestrator.Settings) (*orchestrator.Move, error) {
-	s := r.state.Load()
+func (r *runner) moved(ctx context.Context, spec RunSpec, settings orchestrator.Settings) (*orchestrator.Move, error) {
+	s, note := r.state.Load(), spec.restored
 	m := note.Move(r.sess.Dir)
-	m.Settings = settings
+	m.Settings, m.Asked = settings, spec.asked
 	for name, tree := range note.Work {
 		w, ok := s.Workspaces[name]
 		if !ok {

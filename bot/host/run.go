@@ -53,6 +53,7 @@ type RunSpec struct {
 	MayPush func(ctx context.Context) (refused string, err error)
 
 	restored *restore.Note // of a session that comes from a checkpoint and was not started since
+	asked    bool          // with restored: by a person, not only because the session has to continue
 }
 
 // Run takes a session's lock, runs the session until it has an outcome and owes nothing,
@@ -106,7 +107,7 @@ func (h *Host) hosted(ctx context.Context, spec RunSpec, wait time.Duration) (*o
 	r.crew.UseEarlierWork(note.Unsubmitted())
 	if owed {
 		spec.OnCommit = note.Settling(sess.Dir, spec.OnCommit)
-		spec.restored, spec.Resume = note, spec.Resume || !s.Ended()
+		spec.restored, spec.asked, spec.Resume = note, spec.Resume, spec.Resume || !s.Ended()
 	}
 	if spec.Resume {
 		if err := h.Preflight(ctx, spec.Config, r.def, s.Interactive); err != nil {
@@ -294,7 +295,7 @@ func (r *runner) start(ctx context.Context, spec RunSpec) (orchestrator.Start, e
 	switch {
 	case spec.restored != nil:
 		start.Mode = orchestrator.StartMoved
-		start.Moved, err = r.moved(ctx, spec.restored, settings)
+		start.Moved, err = r.moved(ctx, spec, settings)
 	case s.IsClassic():
 		start.Classic, err = r.work.Classic(ctx, s)
 	}

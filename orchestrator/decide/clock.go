@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide/pause"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -22,7 +23,7 @@ func (c *clock) arm(name string, span orchestrator.Duration) {
 	from := c.now
 	switch {
 	case c.s.Paused:
-		from = c.s.Counters["pause"].Since
+		from = pause.Since(c.s)
 	case counted[name] && !c.s.StillSince.IsZero():
 		from = c.s.StillSince
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide/dialog"
+	"github.com/agentmux/agentmux/orchestrator/decide/pause"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/workflows"
@@ -145,8 +146,7 @@ func (r *reducer) cmdPause(p orchestrator.Payload) string {
 	if r.s.Paused {
 		return "the session is paused already"
 	}
-	r.s.Paused = true
-	r.s.Counters["pause"] = orchestrator.Counter{N: 1, Since: r.now}
+	pause.Begin(r.s, r.now)
 	r.event(orchestrator.PausedRecord{Actor: p.Actor, Source: p.Source})
 	return ""
 }
@@ -165,18 +165,8 @@ func (r *reducer) cmdResume(p orchestrator.Payload) string {
 
 // unpause moves every deadline by the pause and starts what is owed.
 func (r *reducer) unpause(actor, source string) {
-	r.s.Paused = false
-	span := time.Duration(0)
-	if since := r.s.Counters["pause"].Since; !since.IsZero() {
-		span = r.now.Sub(since.Time)
-		r.clock.shift(span)
-	}
-	delete(r.s.Counters, "pause")
+	pause.End(r.s, r.now)
 	r.event(orchestrator.UnpausedRecord{Actor: actor, Source: source})
-	for key, a := range r.s.Agents {
-		a.Heard, a.LimitedSince = r.now, a.LimitedSince.Later(span)
-		r.s.Agents[key] = a
-	}
 	r.goOnWith(nil, false)
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide/pause"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -165,6 +166,10 @@ func (r *reducer) conflict(e orchestrator.Effect, res orchestrator.Result) {
 // paused it waits for the end of the pause.
 func (r *reducer) proceed() {
 	if r.s.Paused || r.s.Ended() || r.s.Gate != nil {
+		return
+	}
+	if held, ok := pause.Release(r.s); ok {
+		r.follow(held.Outcome, held.Reason)
 		return
 	}
 	switch phase, _ := r.phase(); {

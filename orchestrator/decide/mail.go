@@ -52,7 +52,7 @@ func messageRead(r *reducer, c duty.Call) {
 // the state needs no memory of lines that grows with each message.
 func messageLine(r *reducer) {
 	l := r.in.Line
-	if r.s.Paused || r.s.Ended() {
+	if r.s.Paused && !l.Last || r.s.Ended() {
 		return
 	}
 	r.s.MessageCursor = l.Cursor

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide/pause"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -33,7 +34,7 @@ func (r *reducer) enterKind(phase workflows.Phase) {
 // author phases whose condition does not hold.
 func (r *reducer) follow(outcome, reason string) {
 	phase, ok := r.phase()
-	if !ok {
+	if !ok || pause.Holds(r.s, outcome, reason) {
 		return
 	}
 	r.enter(r.def.Entry(phase.Target(outcome, duty.Conditions(r.s)), duty.Conditions(r.s)), reason)
@@ -75,7 +76,7 @@ func (r *reducer) leaveVisit() {
 		}
 	}
 	r.clock.disarm("phase", "review", "summary", "gate")
-	r.s.Counters = map[string]orchestrator.Counter{}
+	r.s.Counters, r.s.Held = map[string]orchestrator.Counter{}, orchestrator.Held{}
 	r.s.Seen = map[string]string{}
 }
 

@@ -34,6 +34,8 @@ type sim struct {
 	work func(orchestrator.Taking) *orchestrator.Snapshot
 	// watch sees each input, with the state it comes to; may be nil.
 	watch func(*orchestrator.State, orchestrator.Input)
+
+	parting bool // the host hands the session over: what agents say now is taken in a pause, too
 }
 
 func newSim(t testing.TB, workflow string, change func(*orchestrator.State)) *sim {
@@ -209,7 +211,7 @@ func (m *sim) tool(tool string, key orchestrator.AgentKey, payload any, artifact
 	m.do(orchestrator.Input{Kind: orchestrator.InTool, Line: &orchestrator.Line{
 		File: "tool_events.jsonl", Tool: tool, ID: fmt.Sprintf("id%d", m.line), Role: role, Task: task,
 		Launch: m.s.Agents[key].Launch, Visit: &visit, Session: m.s.SessionID, Payload: body, Artifact: artifact, At: orchestrator.At(m.now),
-		Cursor: orchestrator.Cursor{Offset: int64(m.line), Seq: m.line},
+		Cursor: orchestrator.Cursor{Offset: int64(m.line), Seq: m.line}, Last: m.parting,
 	}})
 }
 

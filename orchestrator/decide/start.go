@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide/ending"
+	"github.com/agentmux/agentmux/orchestrator/decide/pause"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/move"
 	"github.com/agentmux/agentmux/orchestrator/upgrade"
@@ -103,8 +104,8 @@ func (r *reducer) resumeRun(from string, inferred bool) {
 	}
 	r.recordResumed(from, inferred)
 	r.s.Category, r.s.Cause, r.s.ResumeCommand, r.s.LogPath = "", "", "", ""
-	r.s.Outcome, r.s.OutcomeReason, r.s.Paused = "", "", false
-	r.s.Counters = map[string]orchestrator.Counter{}
+	r.s.Outcome, r.s.OutcomeReason = "", ""
+	pause.Restart(r.s, r.in.Start, r.now)
 	r.s.Seen = map[string]string{}
 	for key, a := range r.s.Agents {
 		a.Retries, a.Provider, a.LimitedSince = 0, "", orchestrator.Time{}
@@ -123,7 +124,7 @@ func (r *reducer) recordResumed(from string, inferred bool) {
 	r.s.LastEvent = orchestrator.LastResumed
 	if start := r.in.Start; start != nil && start.Moved != nil {
 		m := start.Moved
-		r.event(orchestrator.MovedRecord{FromHost: m.Host, Checkpoint: m.Checkpoint, Age: int(m.Age.D().Seconds()), LeftOut: m.LeftOut})
+		r.event(orchestrator.MovedRecord{FromHost: m.Host, Checkpoint: m.Checkpoint, Age: int(m.Age.D().Seconds()), LeftOut: m.LeftOut, Paused: r.s.Paused})
 		return
 	}
 	r.event(orchestrator.ResumedRecord{From: from, To: r.s.Phase, Count: r.s.ResumeCount, Inferred: inferred})

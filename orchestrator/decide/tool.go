@@ -30,10 +30,10 @@ var appliers = map[string]func(*reducer, duty.Call){
 }
 
 // toolLine takes a line of an agent. While the session is paused or over, lines
-// wait: the cursor stays in front of them.
+// wait: the cursor stays in front of them. A pause does not hold the last ones of this machine.
 func (r *reducer) toolLine() {
 	l := r.in.Line
-	if r.s.Paused || r.s.Ended() {
+	if r.s.Paused && !l.Last || r.s.Ended() {
 		return
 	}
 	r.s.ToolCursor = l.Cursor

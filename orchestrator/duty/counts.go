@@ -24,7 +24,8 @@ func Takes(def *workflows.Definition, s *orchestrator.State, l *orchestrator.Lin
 	if !ok {
 		return orchestrator.Taking{}, false
 	}
-	return taking(s, o, task)
+	t, ok = taking(s, o, task)
+	return t, ok && (!s.Paused || l.Last)
 }
 
 // TakesMarked is Takes of a marker that a person made.
@@ -37,7 +38,8 @@ func TakesMarked(def *workflows.Definition, s *orchestrator.State, o *orchestrat
 	if !ok {
 		return orchestrator.Taking{}, false
 	}
-	return taking(s, by, task)
+	t, ok = taking(s, by, task)
+	return t, ok && !s.Paused
 }
 
 func taking(s *orchestrator.State, o Agent, task string) (orchestrator.Taking, bool) {
@@ -45,7 +47,7 @@ func taking(s *orchestrator.State, o Agent, task string) (orchestrator.Taking, b
 	return orchestrator.Taking{
 		Role: o.Role, Task: o.Task, Launch: s.Agents[o.Key()].Launch, Workspace: o.Workspace, Dir: w.Path, Base: w.Base,
 		Owned: OwnedFiles(s, o, task),
-	}, w.Path != "" && !IsView(o.Workspace) && !s.Paused && !s.Ended()
+	}, w.Path != "" && !IsView(o.Workspace) && !s.Ended()
 }
 
 // IgnoreReason tells why a well-formed line does not count here.

@@ -253,6 +253,7 @@ func vacated(ctx context.Context, l *loop) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), vacateBound)
 	defer cancel()
+	l.last = true
 	for {
 		l.takes.begin()
 		err := l.toolLines(ctx)

@@ -16,7 +16,7 @@ import (
 // its end: the messages wait for it to continue.
 func (l *loop) messageLines(ctx context.Context) error {
 	return l.lines(ctx, session.MessageIndex, orchestrator.InMessage, func(s *orchestrator.State) (orchestrator.Cursor, bool) {
-		return s.MessageCursor, !s.Paused && !s.Ended()
+		return s.MessageCursor, (!s.Paused || l.last) && !s.Ended()
 	})
 }
 

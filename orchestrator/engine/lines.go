@@ -20,10 +20,10 @@ func (l *loop) commands(ctx context.Context) error {
 }
 
 // toolLines takes the lines of agents, but not while the session is paused or
-// after its end: they wait for it to go on.
+// after its end: they wait for it to continue. The last ones of a host that hands over do not wait for the end of a pause.
 func (l *loop) toolLines(ctx context.Context) error {
 	return l.lines(ctx, session.ToolEvents, orchestrator.InTool, func(s *orchestrator.State) (orchestrator.Cursor, bool) {
-		return s.ToolCursor, !s.Paused && !s.Ended()
+		return s.ToolCursor, (!s.Paused || l.last) && !s.Ended()
 	})
 }
 
@@ -44,6 +44,9 @@ func (l *loop) lines(ctx context.Context, file, kind string, open func(*orchestr
 		if err != nil {
 			l.Log.Warn("a line file cannot be read", "file", file, "err", err)
 			return nil
+		}
+		for i := range lines {
+			lines[i].Last = l.last
 		}
 		for len(lines) > 0 {
 			if _, ok := open(l.st); !ok || ctx.Err() != nil {

@@ -37,6 +37,7 @@ type loop struct {
 	clock           clock
 
 	over bool // the session got its outcome in this run; what people say now is for the next
+	last bool // the session is handed over: what agents have said is taken now, or never
 
 	dirty bool // files may have been made since the last log of them
 }

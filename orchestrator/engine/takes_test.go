@@ -472,3 +472,35 @@ func TestAHostThatStopsLeavesLinesToTheNextOne(t *testing.T) {
 		c.wantSubmissions("1 work of 2.1")
 	})
 }
+
+// What agents of a paused session have handed in is taken when the session is handed over, too: the next host cannot tell
+// who wrote their lines. The session stays paused, and nothing starts.
+func TestWhatIsHandedInDuringAPauseIsTakenBeforeAHandOver(t *testing.T) {
+	for name, vacates := range map[string]bool{"handed over": true, "stopped": false} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				var c *coders
+				c = twoCoders(t, engine.Options{Vacate: func(*orchestrator.State) bool {
+					c.let("2")
+					c.let("3")
+					return vacates
+				}})
+				c.command(`{"name":"pause","actor":"ann","source_id":"1"}`)
+				c.until("paused", func(st *orchestrator.State) bool { return st.Paused })
+				c.handIn(coder2, "first", "")
+				c.handIn(coder3, "second", "")
+				c.pass(time.Second)
+				started := len(c.launches())
+				c.host.stop()
+				want := []string{"1 work of 2.1"}
+				if vacates {
+					want = append(want, "2 work of 2.2", "3 work of 2.3")
+				}
+				c.wantSubmissions(want...)
+				if s := c.state(); !s.Paused || s.Ended() || len(c.launches()) != started {
+					t.Errorf("paused %v, outcome %q, launches %q", s.Paused, s.Outcome, c.launches())
+				}
+			})
+		})
+	}
+}

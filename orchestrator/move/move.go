@@ -19,6 +19,7 @@ func Here(s *orchestrator.State, m *orchestrator.Move, view func(workspace strin
 	routes := s.Settings.Msg.Rows // the agents were told of these
 	s.FeatureDir, s.Settings = m.Dir, m.Settings
 	s.Settings.Msg.Rows = routes
+	s.Paused = s.Paused && !m.Asked
 	c := &s.Completion
 	c.Shown, c.Attended, c.Compare = false, false, ""
 	if c.Next == orchestrator.StepPush {

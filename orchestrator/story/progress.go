@@ -62,7 +62,7 @@ func (p *Progress) course(e orchestrator.Event) {
 	case orchestrator.ResumedRecord:
 		p.Phase, p.Paused = d.To, false
 	case orchestrator.MovedRecord:
-		p.Phase, p.Paused = e.Phase, false
+		p.Phase, p.Paused = e.Phase, d.Paused
 	case orchestrator.PhaseEnteredRecord:
 		p.Phase, p.Paused = d.Phase, false
 	case orchestrator.CheckpointSavedRecord:
