@@ -141,7 +141,7 @@ var table = []row{
 	{3, "orchestrator/decide/retry", "orchestrator"},                               // numbers alone: how often, and how long between
 	{3, "orchestrator/decide/substitute", "orchestrator"},                          // the crew asks it, too, before it holds a start back
 	{3, "orchestrator/postbox", "internal/durable orchestrator workflows/message"}, // files alone: the writer is a tool, the reader the engine
-	{3, "orchestrator/post", "orchestrator workflows workflows/message"},           // as team: what becomes of a message is decided apart from the phases, and tools ask who has mail
+	{3, "orchestrator/post", "orchestrator orchestrator/toolset workflows workflows/message"},           // as team: what becomes of a message is decided apart from the phases, and tools ask who has mail
 	{4, "orchestrator/decide", "internal/lenient orchestrator/decide/dialog orchestrator/decide/ending orchestrator/decide/fault orchestrator/decide/retry orchestrator/decide/substitute orchestrator/post orchestrator/team orchestrator/duty orchestrator/invariant orchestrator/move orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/agents workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
 	{3, "orchestrator/upgrade", "orchestrator workflows workflows/artifact"},
 	{3, "orchestrator/invariant", "orchestrator workflows"},
