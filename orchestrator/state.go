@@ -157,6 +157,15 @@ const (
 // ReasonClaimLost is the reason of an OutcomeCanceled: another host holds the claim of the issue.
 const ReasonClaimLost = "claim_lost"
 
+// Refresh takes the settings of a configuration, nil for none. The routes stay: the agents were told of these.
+func (s *State) Refresh(set *Settings) {
+	if set != nil {
+		routes := s.Settings.Msg.Rows
+		s.Settings = *set
+		s.Settings.Msg.Rows = routes
+	}
+}
+
 // Shown reports whether this machine shows the session on its issue. Once another host holds
 // the claim, that one does.
 func (s *State) Shown() bool { return s.Mirror && s.OutcomeReason != ReasonClaimLost }
