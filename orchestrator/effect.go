@@ -116,6 +116,7 @@ type Result struct {
 	Effort       string `json:"effort,omitempty"`
 	PromptSHA256 string `json:"prompt_sha256,omitempty"`
 	CLISession   string `json:"cli_session,omitempty"`
+	ToolName     string `json:"tool_name,omitempty"` // how the program shows a tool, with {tool} in it
 
 	// ensure_workspace: Path; integrate, preserve, ensure_commit: the rest
 	Path      string      `json:"path,omitempty"`

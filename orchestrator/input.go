@@ -41,6 +41,8 @@ type Input struct {
 	Path    string       `json:"path,omitempty"` // of what was overwritten; "" = state.json
 	Host    string       `json:"host,omitempty"` // id of the host that holds the claim now
 	Jump    Duration     `json:"jump,omitempty"` // by how much the time of day moved more than the time that passed
+
+	Settings *Settings `json:"settings,omitempty"` // of the configuration now: for a command that continues the session
 }
 
 // Ways a host takes a session.
@@ -54,7 +56,7 @@ const (
 type Start struct {
 	Mode     string      `json:"mode"`
 	Changes  string      `json:"changes,omitempty"`  // resume with a change request
-	Settings *Settings   `json:"settings,omitempty"` // resume: refreshed configuration
+	Settings *Settings   `json:"settings,omitempty"` // of the configuration now: taken by a resume
 	Live     []Launch    `json:"live,omitempty"`     // launches whose pane is alive
 	Attended bool        `json:"attended,omitempty"` // resume: by a person at a terminal, whatever the session began as
 	Lost     []string    `json:"lost,omitempty"`     // resume: workspaces whose directories are gone

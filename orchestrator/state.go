@@ -1,6 +1,11 @@
 package orchestrator
 
-import "github.com/agentmux/agentmux/workflows/agents"
+import (
+	"cmp"
+	"strings"
+
+	"github.com/agentmux/agentmux/workflows/agents"
+)
 
 // State is everything a session has decided, as state.json holds it. The
 // goroutine that runs the session's engine owns it; everyone else reads the
@@ -153,6 +158,15 @@ const (
 // ReasonClaimLost is the reason of an OutcomeCanceled: another host holds the claim of the issue.
 const ReasonClaimLost = "claim_lost"
 
+// Refresh takes the settings of a configuration, nil for none. The routes stay: the agents were told of these.
+func (s *State) Refresh(set *Settings) {
+	if set != nil {
+		routes := s.Settings.Msg.Rows
+		s.Settings = *set
+		s.Settings.Msg.Rows = routes
+	}
+}
+
 // Shown reports whether this machine shows the session on its issue. Once another host holds
 // the claim, that one does.
 func (s *State) Shown() bool { return s.Mirror && s.OutcomeReason != ReasonClaimLost }
@@ -293,6 +307,12 @@ type Agent struct {
 	LimitedSince Time   `json:"limited_since,omitzero"` // when it was first Limited since its provider answered
 	Home         string `json:"home,omitempty"`         // which of the key's homes it has; empty = the first
 	Heard        Time   `json:"heard"`                  // silence before this moment does not count
+	ToolName     string `json:"tool_name,omitempty"`    // how the program of LastLaunch shows a tool; see Shown
+}
+
+// Shown returns the name by which the agent's program shows it a tool of the session.
+func (a Agent) Shown(tool string) string {
+	return strings.Replace(cmp.Or(a.ToolName, "{tool}"), "{tool}", tool, 1)
 }
 
 // Leaving is a launch that has submitted and may end its turn beside what comes next. Tree is

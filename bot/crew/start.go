@@ -68,6 +68,7 @@ func (r *Crew) StartAgent(ctx context.Context, e orchestrator.Effect, s *orchest
 	}
 	return orchestrator.Result{
 		Provider: launch.Provider, FallbackFor: services{r}.replaced(a), Model: launch.Model, Effort: launch.Effort, PromptSHA256: sum, CLISession: launch.CLISession,
+		ToolName: r.providers[launch.Provider].ToolName,
 	}, nil
 }
 
@@ -103,7 +104,7 @@ func (r *Crew) adopt(ctx context.Context, a orchestrator.Args, dir string, pane 
 			return orchestrator.Result{}, err
 		}
 	}
-	res := orchestrator.Result{Provider: launch.Provider, FallbackFor: services{r}.replaced(a), Model: launch.Model, Effort: launch.Effort, CLISession: launch.CLISession}
+	res := orchestrator.Result{Provider: launch.Provider, FallbackFor: services{r}.replaced(a), Model: launch.Model, Effort: launch.Effort, CLISession: launch.CLISession, ToolName: r.providers[launch.Provider].ToolName}
 	if data, err := session.ReadFile(r.sess.Path(a.PromptFile)); err == nil {
 		res.PromptSHA256 = hashOf(data)
 	}

@@ -23,13 +23,16 @@ import (
 // program.
 func TestProtocolP12AnIdleAgentIsRemindedByALineInItsTerminal(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, "agents: {transport: tui}\n")
+	r := newRig(t, "agents: {transport: tui}\nproviders: {script: {tool_name: \"of_agentmux__{tool}\"}}\n")
 	sc := simple()
 	sc.Listen = map[string]bool{"planner": true}
 	r.script(sc)
 	dir := r.prepare(quick)
 	s := r.run(host.RunSpec{Dir: dir})
 	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if text, err := os.ReadFile(filepath.Join(dir, s.Messages[0].File)); err != nil || !strings.Contains(string(text), "or ask with of_agentmux__ask_human.") {
+		t.Errorf("the reminder does not name the tool as the program shows it: %q, %v", text, err)
+	}
 	if len(s.Messages) != 1 || s.Messages[0].State != orchestrator.MessageDelivered {
 		t.Errorf("messages: %+v", s.Messages)
 	}

@@ -286,14 +286,17 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 
 func (r *runner) start(ctx context.Context, spec RunSpec) (orchestrator.Start, error) {
 	s := r.state.Load()
-	start := orchestrator.Start{Mode: orchestrator.StartNew}
 	settings := r.settings(spec.Config, s.Kind, s.Interactive || s.IssueNumber > 0 || s.Mirror)
+	start := orchestrator.Start{Mode: orchestrator.StartNew, Settings: &settings}
 	if spec.Resume || s.IsClassic() {
 		start = orchestrator.Start{Mode: orchestrator.StartResume, Changes: spec.Changes, Settings: &settings, Base: spec.Base, Attended: spec.Attended, Lost: r.work.LostWorkspaces(s)}
 	}
 	var err error
 	switch {
 	case spec.restored != nil:
+		if start.Mode == orchestrator.StartNew {
+			start.Settings = nil // only a resume has them; its own are those of the move
+		}
 		start.Mode = orchestrator.StartMoved
 		start.Moved, err = r.moved(ctx, spec, settings)
 	case s.IsClassic():
@@ -309,10 +312,7 @@ func unwatched(path string) bool {
 		session.ToolCursorFile, session.MirrorFile, session.LockFile, session.TranscriptsDir, session.BlobsDir, session.MessagesLog, session.QueuesDir, session.OffsetsDir:
 		return true
 	}
-	if filepath.Dir(path) == session.MirrorsDir {
-		return true
-	}
-	return filepath.Base(path) == "config" && filepath.Dir(filepath.Dir(path)) == session.LaunchesDir
+	return filepath.Dir(path) == session.MirrorsDir || filepath.Base(path) == "config" && filepath.Dir(filepath.Dir(path)) == session.LaunchesDir
 }
 
 // IsCanceled reports whether ctx ended because the session is to be canceled.

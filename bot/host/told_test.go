@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -45,6 +46,28 @@ func TestACommandWhileASessionEndsHasAllItNeeds(t *testing.T) {
 	}
 	if refs := r.refs("refs/agentmux/start/"); len(refs) != 1 {
 		t.Errorf("holds of the base: %v", refs)
+	}
+}
+
+// Who mends the configuration of a parked session and asks for changes has it continue by what is mended.
+func TestChangesOfAParkedSessionTakeTheConfiguration(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	sc := simple()
+	sc.Gone = map[string]int{"planner": 2}
+	r.script(sc)
+	dir := r.prepare(quick)
+	if s := r.run(host.RunSpec{Dir: dir}); !s.Parked() {
+		t.Fatalf("outcome %s", s.Outcome)
+	}
+	sc.Gone = nil
+	r.script(sc)
+	r.config.Limits.Phase = 77 * time.Minute
+	r.command(dir, "1", "changes", orchestrator.CommandArgs{Text: "Greet in French."})
+	s := r.run(host.RunSpec{Dir: dir})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if s.Settings.LimitPhase.D() != 77*time.Minute {
+		t.Errorf("the limit of a phase is %s", s.Settings.LimitPhase.D())
 	}
 }
 

@@ -42,11 +42,12 @@ func (m Menu) Keys(label string) []string {
 const menuLines = 20
 
 // Menu returns the known dialog that a screen shows, the lowest one, with all lines down to its choices: what a person
-// decides by may be above its text, and what is below moves by itself. It is false if the screen shows none, or a program
-// that is at work or waits for an input.
+// decides by may be above its text, and what is below moves by itself. It is false if the screen shows none, or below it a
+// program that is at work or waits for an input. A dialog may quote what such a program shows: where its end is known, its
+// own words tell nothing.
 func (p Provider) Menu(screen string) (m Menu, shown string, ok bool) {
 	lines := LastLines(screen, len(screen))
-	if len(p.Dialogs) == 0 || p.Screen(screen) != "" {
+	if len(p.Dialogs) == 0 {
 		return Menu{}, "", false
 	}
 	from := max(0, len(lines)-menuLines) - 1
@@ -60,23 +61,31 @@ func (p Provider) Menu(screen string) (m Menu, shown string, ok bool) {
 	if !ok {
 		return Menu{}, "", false
 	}
-	return m, strings.Join(lines[:m.end(lines, from)], "\n"), true
+	end, whole := m.end(lines, from)
+	below := lines
+	if whole {
+		below = lines[end:]
+	}
+	if p.Screen(strings.Join(below, "\n")) != "" {
+		return Menu{}, "", false
+	}
+	return m, strings.Join(lines[:end], "\n"), true
 }
 
 // end returns where the lines of a dialog end whose text begins at from: behind its last choice, if the screen names all of
-// them as the person is shown them.
-func (m Menu) end(lines []string, from int) (end int) {
+// them as the person is shown them, which whole reports.
+func (m Menu) end(lines []string, from int) (end int, whole bool) {
 	for _, label := range m.Labels() {
 		i := len(lines) - 1
 		for i >= from && !strings.Contains(" "+strings.ToLower(plain(lines[i]))+" ", " "+strings.ToLower(plain(label))+" ") {
 			i--
 		}
 		if i < from {
-			return len(lines)
+			return len(lines), false
 		}
 		end = max(end, i+1)
 	}
-	return end
+	return end, true
 }
 
 // LastLines returns the last n lines of a screen with text: a dead pane shows empty lines, and below them a note of tmux.

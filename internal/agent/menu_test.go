@@ -24,6 +24,9 @@ func TestTheKnownDialogOnAScreen(t *testing.T) {
 		"all that is above it":    {strings.Repeat("x\n", 30) + "Run this command?\n yes", strings.Repeat("x\n", 30) + "Run this command?\n yes"},
 		"a clock below":           {"Run this command?\n 1. Yes\n 2. no\n 12:01, now\n", "Run this command?\n 1. Yes\n 2. no"},
 		"choices that it runs":    {"Run this command?\n$ yes no\n rm\n> yes\n  no\n", "Run this command?\n$ yes no\n rm\n> yes\n  no"},
+		"it quotes one at work":   {"Run this command?\n$ grep 'esc to interrupt' .\n> yes\n  no\n", "Run this command?\n$ grep 'esc to interrupt' .\n> yes\n  no"},
+		"quoted above its text":   {"$ echo ? for shortcuts\nRun this command?\n> yes\n  no\n", "$ echo ? for shortcuts\nRun this command?\n> yes\n  no"},
+		"quoted, end not known":   {"Run this command?\n$ grep 'esc to interrupt' .\n> yes\n", ""},
 		"above a program at work": {"Run this command?\n 1. yes\n 2. no\n* esc to interrupt\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

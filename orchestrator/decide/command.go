@@ -228,6 +228,9 @@ func (r *reducer) cmdChanges(p orchestrator.Payload) string {
 	case r.s.Gate != nil && !r.s.Ended() && r.s.Paused:
 		return pausedFirst
 	case r.s.Parked(), r.s.Gate != nil && !r.s.Ended(), r.s.Phase == orchestrator.PhaseDone && r.s.Completion.PRNumber > 0:
+		if r.s.Ended() { // as at a resume with changes
+			r.s.Refresh(r.in.Settings)
+		}
 	case r.s.Ended():
 		return "the session ended in the middle of its work: have it continue first"
 	case r.s.Completion.PRNumber > 0:

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"slices"
@@ -119,9 +120,7 @@ func (c *crew) relaunch(key orchestrator.AgentKey) {
 func (c *crew) started(e orchestrator.Effect, res orchestrator.Result) {
 	key := orchestrator.KeyOf(e.Args.Role, e.Args.Task)
 	if a := c.s.Agents[key]; a.LastLaunch == e.Args.Launch {
-		if res.CLISession != "" {
-			a.CLISession = orchestrator.Optional(res.CLISession)
-		}
+		a.CLISession, a.ToolName = cmp.Or(orchestrator.Optional(res.CLISession), a.CLISession), res.ToolName
 		if a.Limited && a.Launch == e.Args.Launch { // it waited for its provider
 			a.Limited, a.Until, a.Heard = false, orchestrator.Time{}, c.now
 		}

@@ -14,6 +14,14 @@ func standing(text string) orchestrator.AgentReport {
 	return orchestrator.AgentReport{Dialog: text, Choices: []string{"yes", "no"}}
 }
 
+// parkedWith fails unless a person is told that why the session is parked.
+func (m *sim) parkedWith(words string) {
+	m.t.Helper()
+	if got := m.last(orchestrator.EvNeedsHuman).Data.(orchestrator.NeedsHumanRecord).Text; got != words {
+		m.t.Errorf("parked with %q, want %q", got, words)
+	}
+}
+
 // asked returns the only open question, about a dialog.
 func (m *sim) asked() orchestrator.Question {
 	m.t.Helper()
@@ -172,6 +180,9 @@ func TestProtocolP14AKnownDialogIsPutToAPerson(t *testing.T) {
 		if waited, want := m.now.Sub(began), m.s.Settings.LimitHumanWait.D(); waited < want || waited > want+time.Minute {
 			t.Errorf("parked after %v, want %v", waited, want)
 		}
+		if n := m.count(orchestrator.EvEffectFailed); n != 2 {
+			t.Errorf("%d records tell of it: want the first try and the last", n)
+		}
 	})
 	t.Run("a screen that moves", func(t *testing.T) {
 		m := begin(t, orchestrator.DeliverySent)
@@ -185,14 +196,17 @@ func TestProtocolP14AKnownDialogIsPutToAPerson(t *testing.T) {
 		}
 		m.report("planner", standing("Run ls? 12:05"))
 		m.parked(orchestrator.ReasonAgentDialog)
+		m.parkedWith("the screen of the planner changed each time that a person was asked about its dialog: Run ls? 12:05")
 	})
 	t.Run("no answer in time", func(t *testing.T) {
 		m := begin(t, orchestrator.DeliverySent)
 		if m.s.Settings.QuestionTimeout != "decide" {
 			t.Fatal("questions are not decided without a person")
 		}
-		m.timer("question/" + m.asked().ID)
+		q := m.asked()
+		m.timer("question/" + q.ID)
 		m.parked(orchestrator.ReasonAgentDialog)
+		m.parkedWith("the dialog of question " + q.ID + " was not answered in time: " + q.Text)
 		if m.pressed() > 0 || m.s.Questions[0].Answer != "" || m.s.Questions[0].Open() {
 			t.Errorf("answered without a person: %+v", m.s.Questions[0])
 		}
@@ -203,8 +217,9 @@ func TestProtocolP14AKnownDialogIsPutToAPerson(t *testing.T) {
 	})
 	t.Run("nobody can be reached", func(t *testing.T) {
 		m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.Reachable = false })
-		m.report("planner", standing("Run ls?"))
+		m.report("planner", standing("Run\n ls?"))
 		m.parked(orchestrator.ReasonAgentDialog)
+		m.parkedWith("the planner shows a dialog that only a person may answer, and no person can be asked here: Run ls?")
 	})
 	t.Run("its program ends", func(t *testing.T) {
 		m := begin(t, orchestrator.DeliverySent)

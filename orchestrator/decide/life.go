@@ -11,6 +11,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/orchestrator/team"
+	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -104,7 +105,7 @@ func (r *reducer) silent(rep *orchestrator.AgentReport) {
 	switch action {
 	case "nudged":
 		r.mail.Send(rep.Key, orchestrator.Message{From: post.System, Type: "update", Headline: "are you still at work?"},
-			"Nothing was heard of you for a while. Go on with your task, submit it if it is finished, or ask with ask_human.\n")
+			"Nothing was heard of you for a while. Go on with your task, submit it if it is finished, or ask with "+r.s.Agents[rep.Key].Shown(toolset.AskHuman)+".\n")
 	case "relaunched":
 		r.lost(rep.Key, "it was silent for too long", rep.Tail)
 	}

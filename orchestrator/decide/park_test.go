@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/workflows/message"
 )
 
 // completion answers one step of the completion; all else succeeds.
@@ -221,6 +222,45 @@ func TestProtocolP17WaysOutOfAPark(t *testing.T) {
 			m.phase(orchestrator.PhaseFailed)
 			if m.s.Outcome != orchestrator.OutcomeCanceled {
 				t.Errorf("outcome %q", m.s.Outcome)
+			}
+		})
+	}
+}
+
+// What has a parked session continue takes the settings as they are by then. All others are as the session began.
+func TestACommandThatContinuesTakesTheSettings(t *testing.T) {
+	parked := func(m *sim) {
+		m.s.Settings.ApprovePlan = true
+		m.planned("serial", 1)
+		m.timer("gate")
+	}
+	atGate := func(m *sim) {
+		m.s.Settings.ApprovePlan = true
+		m.planned("serial", 1)
+	}
+	for name, c := range map[string]struct {
+		to    func(*sim)
+		args  map[string]any
+		fresh bool
+	}{
+		"resume": {parked, nil, true}, "retry": {parked, nil, true}, "approve": {parked, nil, true}, "changes": {parked, map[string]any{"text": "otherwise"}, true},
+		"stop": {parked, nil, false}, "pause": {atGate, nil, false}, "changes at a gate": {atGate, map[string]any{"text": "otherwise"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newSim(t, "quick", nil)
+			m.s.Settings.Msg.Rows = message.Rows{"red": {}}
+			c.to(m)
+			now := m.s.Settings
+			now.LimitStall, now.Msg.Rows = orchestrator.Duration(77*time.Second), nil
+			word, _, _ := strings.Cut(name, " ")
+			in := m.commandInput(word, c.args)
+			in.Settings = &now
+			m.do(in)
+			if got := m.s.Settings.LimitStall.D() == 77*time.Second; got != c.fresh {
+				t.Errorf("taken: %v, want %v", got, c.fresh)
+			}
+			if m.s.Settings.Msg.Rows == nil {
+				t.Error("the routes that the agents were told of are gone")
 			}
 		})
 	}

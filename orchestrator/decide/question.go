@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide/dialog"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
@@ -103,7 +104,7 @@ func (r *reducer) questionTimeout(id string) {
 		return
 	}
 	if q.Kind == orchestrator.KindDialog { // what permits an agent to act is a person's alone
-		r.outcome.park(orchestrator.ReasonAgentDialog, "the dialog of question "+id+" was not answered in time", duty.AnswerHow[orchestrator.ReasonAgentDialog])
+		r.outcome.park(orchestrator.ReasonAgentDialog, dialog.Unanswered(r.s, q, duty.Reachable(r.def, r.s, q.Task)), duty.AnswerHow[orchestrator.ReasonAgentDialog])
 		return
 	}
 	if r.s.Settings.QuestionTimeout == "park" {

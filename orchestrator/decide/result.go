@@ -75,15 +75,13 @@ func (r *reducer) effectFailed() {
 	if e.Since.IsZero() || o.Class == orchestrator.FailAway { // the limit is for what follows
 		e.Since = r.now
 	}
-	limit := r.s.Settings.LimitRemote
-	if e.Type == orchestrator.EffAnswerDialog { // a person is at the pane
-		limit = r.s.Settings.LimitHumanWait
-	}
-	pause, final := retry.Next(*e, o, r.now.Time, limit.D())
+	pause, final := retry.Next(*e, o, r.now.Time, &r.s.Settings)
 	if !final {
 		e.NotBefore = r.now.Later(pause)
 	}
-	r.event(orchestrator.EffectFailedRecord{ID: e.ID, Effect: e.Type, Error: o.Error, Attempt: e.Attempt, Final: final})
+	if r.changed = true; retry.Told(*e, o, final) {
+		r.event(orchestrator.EffectFailedRecord{ID: e.ID, Effect: e.Type, Error: o.Error, Attempt: e.Attempt, Final: final})
+	}
 	if final {
 		r.giveUp(o.ID, o.Error)
 	}

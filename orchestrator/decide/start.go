@@ -55,9 +55,7 @@ func (r *reducer) startClassic() {
 		r.moveAside(file)
 	}
 	r.changed = true
-	if set := r.in.Start.Settings; set != nil {
-		r.s.Settings = *set
-	}
+	r.s.Refresh(r.in.Start.Settings)
 	if r.s.Phase != orchestrator.PhaseDone {
 		r.resumeRun(from, made.Inferred)
 		r.requestStarted()
@@ -73,10 +71,8 @@ func (r *reducer) requestStarted() {
 
 // resume continues a session that was interrupted, parked or left by its host.
 func (r *reducer) resume() {
-	if set := r.in.Start.Settings; set != nil && (r.s.Phase != orchestrator.PhaseDone || r.in.Start.Changes != "") {
-		routes := r.s.Settings.Msg.Rows // the agents were told of these
-		r.s.Settings = *set
-		r.s.Settings.Msg.Rows, r.changed = routes, true
+	if r.s.Phase != orchestrator.PhaseDone || r.in.Start.Changes != "" {
+		r.s.Refresh(r.in.Start.Settings)
 	}
 	switch {
 	case r.in.Start.Changes != "" && (r.s.Parked() || r.pullOpen() || r.s.Gate != nil && !r.s.Ended()):
@@ -102,6 +98,7 @@ func (r *reducer) resumeRun(from string, inferred bool) {
 	if r.s.Phase == orchestrator.PhaseFailed {
 		r.s.Phase = string(r.s.InterruptedPhase)
 	}
+	r.s.Refresh(r.in.Settings)
 	r.recordResumed(from, inferred)
 	r.s.Category, r.s.Cause, r.s.ResumeCommand, r.s.LogPath = "", "", "", ""
 	r.s.Outcome, r.s.OutcomeReason = "", ""

@@ -175,7 +175,7 @@ func fixDone(s *orchestrator.State, c Call) Judgement {
 
 func subplanDone(s *orchestrator.State, c Call) Judgement {
 	if c.Payload.SubplanIndex == nil {
-		return refuse("submit_done needs subplan_index; active: %s", list(s.ActivePlanIDs))
+		return refuse("subplan_index is missing; active: %s", list(s.ActivePlanIDs))
 	}
 	id := string(*c.Payload.SubplanIndex)
 	if c.Task != "" && SubplanOf(c.Task) != id {

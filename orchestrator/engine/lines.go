@@ -91,7 +91,11 @@ func (l *loop) batch(ctx context.Context, kind string, lines []orchestrator.Line
 			}
 		}
 		lines = lines[1:]
-		step, err := l.stage(&b, orchestrator.Input{Kind: kind, Line: line})
+		in := orchestrator.Input{Kind: kind, Line: line}
+		if kind == orchestrator.InCommand {
+			in.Settings = l.Start.Settings
+		}
+		step, err := l.stage(&b, in)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/message"
 )
@@ -72,7 +73,8 @@ func (o *Office) queue(m orchestrator.Message) {
 // Remind tells an agent whose turn has ended that its task has not.
 func (o *Office) Remind(key orchestrator.AgentKey) {
 	o.Send(key, orchestrator.Message{From: System, Type: message.Update, Headline: "your task is not submitted"},
-		"Your turn ended, but nothing was submitted. Finish the task and submit it with the tool your instructions name, or ask with ask_human.\n")
+		"Your turn ended, but nothing was submitted. Finish the task and submit it with the tool your instructions name, or ask with "+
+			o.State.Agents[key].Shown(toolset.AskHuman)+".\n")
 }
 
 // Read takes the word of an agent, or of a person, that a message was read. It reports whether there

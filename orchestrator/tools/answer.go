@@ -9,6 +9,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/toolset"
 )
 
 // Answer is what a caller is told. Its JSON is the structured part of a tool
@@ -49,23 +50,23 @@ func refused(format string, args ...any) Answer {
 // already answers a submission that was made before.
 func (c *call) already(st *orchestrator.State) *Answer {
 	return &Answer{OK: true, Phase: st.Phase, Warnings: c.warnings,
-		Text: "already submitted: " + c.tool.Name + " was recorded before. Stop now; the session continues."}
+		Text: "already submitted: " + c.who.shown(c.seen, c.tool.Name) + " was recorded before. Stop now; the session continues."}
 }
 
 // refuse says why the session does not accept the call, and what it expects instead.
 func (c *call) refuse(st *orchestrator.State, j duty.Judgement) *Answer {
 	text := j.Reason
 	if len(j.Expected) > 0 && c.tool.Submits {
-		text += "; expected now: " + strings.Join(j.Expected, ", ")
+		text += "; expected now: " + strings.Join(c.who.allShown(c.seen, j.Expected), ", ")
 	}
 	return &Answer{Phase: st.Phase, Errors: []string{text}, Warnings: c.warnings,
-		Text: fmt.Sprintf("refused: %s (phase %s, tool %s). Nothing was recorded.", text, st.Phase, c.tool.Name)}
+		Text: fmt.Sprintf("refused: %s (phase %s, tool %s). Nothing was recorded.", text, st.Phase, c.who.shown(c.seen, c.tool.Name))}
 }
 
 // invalid lists everything that is wrong with parameters or artifact.
 func (c *call) invalid(st *orchestrator.State, problems []string) *Answer {
 	return &Answer{Phase: st.Phase, Errors: problems, Warnings: c.warnings,
-		Text: fmt.Sprintf("invalid: nothing was recorded. Correct this and call %s again:\n%s", c.tool.Name, strings.Join(problems, "\n"))}
+		Text: fmt.Sprintf("invalid: nothing was recorded. Correct this and call %s again:\n%s", c.who.shown(c.seen, c.tool.Name), strings.Join(problems, "\n"))}
 }
 
 // submitted says that the call counts: its line is on disk, and a submission is taken.
@@ -79,7 +80,7 @@ func (c *call) submitted(st *orchestrator.State) Answer {
 
 // recorded says that a submission is on disk and not taken yet.
 func (c *call) recorded(st *orchestrator.State, why string) Answer {
-	return c.accepted(st, "recorded: "+c.tool.Name+" is on disk, and not taken yet. "+why+" Stop now.")
+	return c.accepted(st, "recorded: "+c.who.shown(c.seen, c.tool.Name)+" is on disk, and not taken yet. "+why+" Stop now.")
 }
 
 func (c *call) nobody() string {
@@ -95,15 +96,16 @@ func (c *call) accepted(st *orchestrator.State, text string) Answer {
 
 // withMessages ends an answer with the messages that wait for the caller.
 func withMessages(who Caller, a Answer) Answer {
-	waiting, err := Waiting(who)
-	if err != nil {
-		waiting = nil
+	c := &call{who: who}
+	var waiting []orchestrator.Message
+	if st, err := c.open(); err == nil {
+		waiting = c.waiting(st)
 	}
-	return a.with(waiting)
+	return a.with(waiting, c.who.shown(c.seen, toolset.MsgRead))
 }
 
-// with adds the messages that wait for the caller.
-func (a Answer) with(waiting []orchestrator.Message) Answer {
+// with adds the messages that wait for the caller, who reads one with a tool.
+func (a Answer) with(waiting []orchestrator.Message, reader string) Answer {
 	if a.Errors == nil {
 		a.Errors = []string{}
 	}
@@ -118,7 +120,7 @@ func (a Answer) with(waiting []orchestrator.Message) Answer {
 	fmt.Fprintf(&b, "%s\n\n%d undelivered %s for you:", a.Text, len(waiting), plural(len(waiting), "message"))
 	for _, m := range waiting[:min(len(waiting), shownMessages)] {
 		a.Messages = append(a.Messages, Pending{Type: m.Type, From: post.Sender(m), Headline: m.Headline, File: m.File})
-		fmt.Fprintf(&b, "\n- %s: %s (msg_read file=%q)", post.Announced(m), m.Headline, filepath.Base(m.File))
+		fmt.Fprintf(&b, "\n- %s: %s (%s file=%q)", post.Announced(m), m.Headline, reader, filepath.Base(m.File))
 	}
 	a.Text = b.String()
 	return a

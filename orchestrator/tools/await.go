@@ -82,7 +82,7 @@ func (c *call) answered(st *orchestrator.State, records *session.Follower, line 
 // rejected says what the session found wrong with the submission.
 func (c *call) rejected(st *orchestrator.State, problems []string) *Answer {
 	return &Answer{Phase: st.Phase, Errors: problems, Warnings: c.warnings, Text: fmt.Sprintf(
-		"refused: %s was not taken. Correct this and call %s again:\n- %s", c.tool.Name, c.tool.Name, strings.Join(problems, "\n- "))}
+		"refused: %s was not taken. Correct this and call %s again:\n- %s", c.who.shown(c.seen, c.tool.Name), c.who.shown(c.seen, c.tool.Name), strings.Join(problems, "\n- "))}
 }
 
 // passedOver says why the submission has no effect.
@@ -90,5 +90,5 @@ func (c *call) passedOver(st *orchestrator.State, reason string) *Answer {
 	if reason == duty.AlreadySubmitted {
 		return c.already(st)
 	}
-	return &Answer{Phase: st.Phase, Errors: []string{reason}, Warnings: c.warnings, Text: fmt.Sprintf("refused: %s has no effect: %s", c.tool.Name, reason)}
+	return &Answer{Phase: st.Phase, Errors: []string{reason}, Warnings: c.warnings, Text: fmt.Sprintf("refused: %s has no effect: %s", c.who.shown(c.seen, c.tool.Name), reason)}
 }

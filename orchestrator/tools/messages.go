@@ -120,7 +120,7 @@ func (c *call) readMessage(st *orchestrator.State) Answer {
 	name := path.Base(c.payload.File)
 	found := c.named(st, c.payload.File)
 	if len(found) != 1 {
-		a := refused("there is no message %s for you; msg_list shows yours", name)
+		a := refused("there is no message %s for you; %s shows yours", name, c.who.shown(c.seen, toolset.MsgList))
 		if len(found) > 1 {
 			a = refused("%s", post.Several(name, found))
 		}
@@ -133,7 +133,7 @@ func (c *call) readMessage(st *orchestrator.State) Answer {
 	if err != nil || file.Data == nil {
 		problem := strings.Join(file.Artifact.Problems, "; ")
 		if writing {
-			problem = "the host is writing it; call msg_read again in a moment"
+			problem = "the host is writing it; call " + c.who.shown(c.seen, c.tool.Name) + " again in a moment"
 		}
 		a := refused("message %s cannot be read: %s", name, problem)
 		a.Phase = st.Phase

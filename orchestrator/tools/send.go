@@ -65,12 +65,12 @@ func (c *call) sendMessage(st *orchestrator.State) Answer {
 		}
 	}
 	if errors.Is(err, session.ErrBusy) {
-		return Answer{Text: "busy: other writers hold the file, nothing was sent; call msg_send again", Errors: []string{"busy"}}
+		return Answer{Text: "busy: other writers hold the file, nothing was sent; call " + c.who.shown(c.seen, c.tool.Name) + " again", Errors: []string{"busy"}}
 	}
 	if errors.Is(err, postbox.ErrLarge) {
 		return *c.invalid(c.seen, []string{"body: the message would be " + err.Error()})
 	}
-	return Answer{Phase: c.seen.Phase, Text: "not sent: " + err.Error() + "; call msg_send again", Errors: []string{err.Error()}}
+	return Answer{Phase: c.seen.Phase, Text: "not sent: " + err.Error() + "; call " + c.who.shown(c.seen, c.tool.Name) + " again", Errors: []string{err.Error()}}
 }
 
 // sent says what becomes of a message, and what the writer can do meanwhile.

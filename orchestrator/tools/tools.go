@@ -48,6 +48,21 @@ type Caller struct {
 
 func (c Caller) key() orchestrator.AgentKey { return orchestrator.KeyOf(c.Role, c.Task) }
 
+// shown returns the name by which the caller's program shows it a tool; a person knows a tool by its own.
+func (c Caller) shown(st *orchestrator.State, tool string) string {
+	if st == nil || c.Launch == "" || st.Agents[c.key()].Current() != c.Launch {
+		return tool
+	}
+	return st.Agents[c.key()].Shown(tool)
+}
+
+func (c Caller) allShown(st *orchestrator.State, tools []string) (names []string) {
+	for _, tool := range tools {
+		names = append(names, c.shown(st, tool))
+	}
+	return names
+}
+
 func (c Caller) now() time.Time {
 	if c.Now == nil {
 		return time.Now()
@@ -74,7 +89,7 @@ func Call(ctx context.Context, who Caller, name string, params Params) Answer {
 	if c.seen == nil || tool.Submits { // what was waited for may have led to messages
 		return withMessages(who, a)
 	}
-	return a.with(c.waiting(c.seen))
+	return a.with(c.waiting(c.seen), who.shown(c.seen, toolset.MsgRead))
 }
 
 // call is one tool call on its way through the checks.
@@ -125,14 +140,14 @@ func (c *call) run(ctx context.Context) Answer {
 	case errors.Is(err, session.ErrStays):
 		return Answer{
 			Phase: st.Phase, Errors: []string{err.Error()},
-			Text: "not known to be recorded: " + err.Error() + "; the session may take it. Call " + c.tool.Name + " again if nothing comes of it",
+			Text: "not known to be recorded: " + err.Error() + "; the session may take it. Call " + c.who.shown(c.seen, c.tool.Name) + " again if nothing comes of it",
 		}
 	case errors.Is(err, session.ErrBusy):
-		return Answer{Phase: st.Phase, Text: "busy: other writers hold the file, nothing was recorded; call " + c.tool.Name + " again", Errors: []string{"busy"}}
+		return Answer{Phase: st.Phase, Text: "busy: other writers hold the file, nothing was recorded; call " + c.who.shown(c.seen, c.tool.Name) + " again", Errors: []string{"busy"}}
 	case errors.Is(err, session.ErrTooLong):
 		return Answer{Phase: st.Phase, Text: "invalid: the parameters are " + err.Error() + "; nothing was recorded", Errors: []string{"parameters: " + err.Error()}}
 	case err != nil:
-		return Answer{Phase: st.Phase, Text: "not recorded: " + err.Error() + "; call " + c.tool.Name + " again", Errors: []string{err.Error()}}
+		return Answer{Phase: st.Phase, Text: "not recorded: " + err.Error() + "; call " + c.who.shown(c.seen, c.tool.Name) + " again", Errors: []string{err.Error()}}
 	case written != nil && c.tool.Submits:
 		return c.await(ctx, st, written.ID)
 	}
@@ -195,7 +210,7 @@ func (c *call) admitted(st *orchestrator.State) *Answer {
 		return &a
 	}
 	if !open(c.tool, c.def, st, c.who.Role) {
-		a := refused("%s is not a tool of the %s; yours: %s", c.tool.Name, c.who.Role, strings.Join(names(offered(c.def, st, c.who.Role)), ", "))
+		a := refused("%s is not a tool of the %s; yours: %s", c.who.shown(c.seen, c.tool.Name), c.who.Role, strings.Join(c.who.allShown(c.seen, names(offered(c.def, st, c.who.Role))), ", "))
 		a.Phase = st.Phase
 		return &a
 	}

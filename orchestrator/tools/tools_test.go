@@ -74,6 +74,28 @@ func TestProtocolA1RefusalsNameWhatIsExpected(t *testing.T) {
 	r.refused(r.call(r.agent("reviewer_logic", ""), "submit_review", nil), "phase implementing")
 }
 
+// What an agent is told to call has the name by which its program shows it; a person's command has its own.
+func TestAnAnswerNamesToolsAsTheCallerSeesThem(t *testing.T) {
+	r := start(t, "quick")
+	r.input(orchestrator.Input{Kind: orchestrator.InEffectDone, Effect: &orchestrator.Outcome{
+		ID: r.pending(orchestrator.EffStartAgent).ID, Result: orchestrator.Result{Provider: "claude", ToolName: "mcp__agentmux__{tool}"},
+	}})
+	planner := r.agent("planner", "")
+	r.refused(r.call(planner, "submit_design", nil), "mcp__agentmux__submit_design is not a tool of the planner; yours: mcp__agentmux__research_dispatch_code")
+	r.refused(r.call(planner, "msg_read", map[string]any{"file": "x.md"}), "mcp__agentmux__msg_list shows yours")
+	r.input(orchestrator.Input{Kind: orchestrator.InCommand, Line: &orchestrator.Line{Tool: "command", ID: "1",
+		Payload: []byte(`{"name":"say","actor":"ann","args":{"text":"submit_plan it"}}`)}})
+	if err := r.s.WriteBlob(r.st.Messages[0].File, r.st.Messages[0].SHA256); err != nil {
+		t.Fatal(err)
+	}
+	answer := r.call(planner, "report_status", map[string]any{"message": "reading"})
+	if !strings.Contains(answer.Text, "(mcp__agentmux__msg_read file=") || strings.Contains(answer.Text, "agentmux__submit_plan") {
+		t.Errorf("the message is announced as %q", answer.Text)
+	}
+	planner.Launch = ""
+	r.refused(r.call(planner, "submit_design", nil), "refused: submit_design is not a tool of the planner; yours: research_dispatch_code")
+}
+
 // A2: an ended session, a directory without a session, a session without a host.
 func TestProtocolA2SessionsThatDoNotListen(t *testing.T) {
 	r := start(t, "quick")

@@ -121,7 +121,7 @@ func probeProject(ctx context.Context, a *site.Finder, project string, write boo
 	probes = append(probes, probeConfig(c, problems))
 	probes = append(probes, probeBranches(ctx, project, c.GitHub.BranchPrefix)...)
 	probes = append(probes, probeWorkflows(project), probeSandbox(ctx, c), probeFiles(c))
-	probes = append(probes, probeProviders(ctx, c)...)
+	probes = append(probes, probeProviders(ctx, c, attended(c))...)
 	probes = append(probes, probeGitHub(ctx, a, c, project, write)...)
 	return append(probes, probeSessions(project)...), nil
 }

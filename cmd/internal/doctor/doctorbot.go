@@ -52,7 +52,7 @@ func probeBot(ctx context.Context, a *site.Finder, o Options) ([]Probe, error) {
 		return append(probes, row("config", Failed, strings.Join(problems.Errors().Lines(), "\n"), "correct the file; agentmux config check looks again")), nil
 	}
 	probes = append(probes, probeConfig(c, problems), probeSandbox(ctx, c), probeFiles(c))
-	probes = append(probes, probeProviders(ctx, c)...)
+	probes = append(probes, probeProviders(ctx, c, unattended())...)
 	if o.Job == nil {
 		probes = append(probes, probeSlots(ctx, c), probeSecrets(c, secret), probeStatus(ctx, c))
 	}

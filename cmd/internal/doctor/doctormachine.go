@@ -255,8 +255,9 @@ func probeSandbox(ctx context.Context, c *config.Config) Probe {
 	return row("sandbox", Warning, detail, hint)
 }
 
-// probeProviders looks for the program of every role.
-func probeProviders(ctx context.Context, c *config.Config) []Probe {
+// probeProviders looks for the program of every role. The login that they are known by is the one of a run
+// with access.
+func probeProviders(ctx context.Context, c *config.Config, access agent.EnvSpec) []Probe {
 	providers, err := host.Providers(c)
 	if err != nil {
 		return []Probe{row("providers", Failed, err.Error(), "agentmux config check")}
@@ -273,7 +274,7 @@ func probeProviders(ctx context.Context, c *config.Config) []Probe {
 	var probes []Probe
 	for _, name := range providers.Names() {
 		if len(roles[name]) > 0 {
-			probes = append(probes, coolingDown(name, Provider(ctx, providers[name], rolesText(len(roles[name])), path)))
+			probes = append(probes, coolingDown(providers[name], access, Provider(ctx, providers[name], rolesText(len(roles[name])), path)))
 		}
 	}
 	return probes
@@ -309,18 +310,33 @@ func Provider(ctx context.Context, p agent.Provider, wanted, path string) Probe 
 	return passed(p.Name, "%s", detail)
 }
 
-// coolingDown adds to the row of a provider until when it refuses more. Nothing has to be done: sessions wait.
-func coolingDown(name string, p Probe) Probe {
-	for _, c := range cooldown.In(site.StateHome()).All(time.Now()) {
-		if c.Provider != name || p.State == Failed {
-			continue
-		}
-		p.State, p.Detail = Warning, p.Detail+"; "+c.String()
-		if p.Hint == "" {
-			p.Hint = "sessions wait for it and continue by themselves"
-		}
+// coolingDown adds to the row of a provider until when it refuses more to the login of a run. Nothing has to be done:
+// sessions wait.
+func coolingDown(provider agent.Provider, access agent.EnvSpec, p Probe) Probe {
+	login := cooldown.Login{Provider: provider.Name, Account: provider.Account(access)}
+	c, cools := cooldown.In(site.StateHome()).Of(login, time.Now())
+	if !cools || p.State == Failed {
+		return p
+	}
+	p.State, p.Detail = Warning, p.Detail+"; "+c.String()
+	if p.Hint == "" {
+		p.Hint = "sessions wait for it and continue by themselves"
 	}
 	return p
+}
+
+// unattended is where a run without a person finds its logins.
+func unattended() agent.EnvSpec {
+	return agent.EnvSpec{Home: site.StateHome(), Logins: filepath.Join(site.StateHome(), "logins"), Lookup: os.LookupEnv}
+}
+
+// attended is where a run with a person finds them: the person's own comes last.
+func attended(c *config.Config) agent.EnvSpec {
+	access := unattended()
+	if c.Sandbox.Home != "private" {
+		access.RealHome = site.Home()
+	}
+	return access
 }
 
 // getProgram says how to install a missing program.
@@ -341,7 +357,7 @@ func rolesText(n int) string {
 // LoginOf says which login an unattended run of the program would use. The hint is empty
 // if there is a login.
 func LoginOf(p agent.Provider) (login, hint string) {
-	kind, dir, err := p.Login(agent.EnvSpec{Home: site.StateHome(), Logins: filepath.Join(site.StateHome(), "logins"), Lookup: os.LookupEnv})
+	kind, dir, err := p.Login(unattended())
 	switch {
 	case err != nil:
 		return "yours, in sessions at a terminal only", "for unattended runs " + strings.TrimPrefix(err.Error(), p.Name+": "+agent.ErrNoLogin.Error()+": ")

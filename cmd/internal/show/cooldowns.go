@@ -27,7 +27,7 @@ func coolDowns(s *orchestrator.State) []cooldown.CoolDown {
 
 func printCoolDowns(p *console.Page, s *orchestrator.State) {
 	for _, c := range coolDowns(s) {
-		p.Row("cool-down", paint.Ask, "%s: no session of this machine starts its agents until then", c)
+		p.Row("cool-down", paint.Ask, "%s: sessions with the login that it refused start none of its agents until then", c)
 	}
 }
 

@@ -5,6 +5,7 @@ package dialog
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
@@ -101,6 +102,19 @@ func AnswerFault(q *orchestrator.Question, named bool, written time.Time) string
 		return "the answer was written before question " + q.ID + " was asked: read it, then answer " + q.ID + " <number>"
 	}
 	return ""
+}
+
+// Unanswered says why a question about a dialog parks the session: reachable reports whether a person could be asked.
+func Unanswered(s *orchestrator.State, q *orchestrator.Question, reachable bool) string {
+	key := orchestrator.KeyOf(q.Role, q.Task)
+	text := ": " + orchestrator.Truncate(strings.Join(strings.Fields(q.Text), " "), 200)
+	switch {
+	case !reachable:
+		return "the " + string(key) + " shows a dialog that only a person may answer, and no person can be asked here" + text
+	case s.Counters[Rule(s.Agents[key].Launch)].N > MaxAsked:
+		return "the screen of the " + string(key) + " changed each time that a person was asked about its dialog" + text
+	}
+	return "the dialog of question " + q.ID + " was not answered in time" + text
 }
 
 // Answers matches the effect that answers a dialog of a launch.

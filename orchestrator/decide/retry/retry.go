@@ -20,9 +20,13 @@ const maxRemotePause = 5 * time.Minute
 // person has mended it.
 const maxAwayPause = 2 * time.Minute
 
-// Next returns the pause before the next try of an effect whose failed ones are counted, or that there is no other. limit is
-// how long a remote effect may fail, 0 for ever.
-func Next(e orchestrator.Effect, o *orchestrator.Outcome, now time.Time, limit time.Duration) (pause time.Duration, final bool) {
+// Next returns the pause before the next try of an effect whose failed ones are counted, or that there is no other. How
+// long a remote effect may fail is a setting, 0 for ever.
+func Next(e orchestrator.Effect, o *orchestrator.Outcome, now time.Time, set *orchestrator.Settings) (pause time.Duration, final bool) {
+	limit := set.LimitRemote.D()
+	if e.Type == orchestrator.EffAnswerDialog { // a person is at the pane
+		limit = set.LimitHumanWait.D()
+	}
 	switch {
 	case o.Class == orchestrator.FailNever:
 		return 0, true
@@ -40,6 +44,12 @@ func Next(e orchestrator.Effect, o *orchestrator.Outcome, now time.Time, limit t
 		return 0, true
 	}
 	return localPauses[e.Attempt-1], false
+}
+
+// Told reports whether a failed try gets a record. That a person is at the pane is told once: it is asked again every few
+// seconds, for hours.
+func Told(e orchestrator.Effect, o *orchestrator.Outcome, final bool) bool {
+	return final || e.Attempt == 1 || e.Type != orchestrator.EffAnswerDialog || o.Class != orchestrator.FailRemote
 }
 
 // remoteEffects are retried for limits.remote; all others a few times.
