@@ -54,8 +54,7 @@ type Options struct {
 	Reach func(ctx context.Context, token string) (repository string, err error)
 	// Watcher watches the directories of sessions; nil = one of its own. Hosts of one process share it.
 	Watcher *watch.Watcher
-	// Located are the clones that were found before, for a moment; nil = none. Hosts that
-	// one process makes one after another may share it.
+	// Located are the clones found before, for a moment; nil = none. Hosts made one after another may share it.
 	Located *project.Located
 }
 
