@@ -120,9 +120,10 @@ func TestSecurity7KeysThatMustNotReachAgents(t *testing.T) {
 		"a short key of another place": {map[string]string{"OPENAI_API_KEY": "ollama", "OPENAI_BASE_URL": "http://127.0.0.1.example.com/v1"}, "OPENAI_API_KEY is shorter"},
 		"no key":                       {map[string]string{"OPENAI_API_KEY": strings.Repeat("k", 16), "DASHSCOPE_API_KEY": ""}, ""},
 		"the token of the host":        {map[string]string{"OPENAI_API_KEY": token}, "OPENAI_API_KEY is the token with which agentmux acts"},
-		"a token that reads nothing":   {map[string]string{"OPENAI_API_KEY": strings.Repeat("k", 16), "OPENAI_MODEL": "github_pat_" + strings.Repeat("n", 36)}, ""},
-		"a token that reads":           {map[string]string{"OPENAI_API_KEY": strings.Repeat("k", 16), "OPENAI_MODEL": reads}, "OPENAI_MODEL reads the private repository acme/vault"},
-		"a token, who knows":           {map[string]string{"OPENAI_API_KEY": strings.Repeat("k", 16), "OPENAI_MODEL": "ghp_" + strings.Repeat("a", 36)}, "GitHub could not be asked"},
+		"a token that reads nothing":   {map[string]string{"OPENAI_API_KEY": "github_pat_" + strings.Repeat("n", 36)}, ""},
+		"a token that reads":           {map[string]string{"OPENAI_API_KEY": reads}, "OPENAI_API_KEY reads the private repository acme/vault"},
+		"a token, who knows":           {map[string]string{"OPENAI_API_KEY": "ghp_" + strings.Repeat("a", 36)}, "GitHub could not be asked"},
+		"one that is passed on":        {map[string]string{"OPENAI_API_KEY": strings.Repeat("k", 16), "OPENAI_MODEL": reads}, ""},
 		"the token, under other names": {map[string]string{"OPENAI_API_KEY": strings.Repeat("k", 16), "OPENAI_MODEL": token}, "OPENAI_MODEL is the token with which agentmux acts"},
 	} {
 		r.host.Environ = func(variable string) (string, bool) {

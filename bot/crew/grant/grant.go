@@ -37,7 +37,7 @@ func (g Grants) Faults(p agent.Provider) []string {
 				"use a longer key; a placeholder is for a model at a loopback address", p.Name, name))
 		}
 	}
-	for _, name := range g.names(p) {
+	for _, name := range slices.Sorted(slices.Values(slices.Concat(p.Env, slices.Collect(maps.Keys(g.Extra))))) {
 		if value, ok := g.Environ(name); ok && g.Redactor.IsToken(value) {
 			found = append(found, fmt.Sprintf("%s: %s is the token with which agentmux acts on GitHub, and its agents would get it: give them another one that can read no repository", p.Name, name))
 		}
@@ -45,14 +45,15 @@ func (g Grants) Faults(p agent.Provider) []string {
 	return found
 }
 
-// Readers says which tokens of GitHub could read a private repository in the hands of an agent. One about
-// which GitHub could not be asked is held back, too.
+// Readers says which tokens of GitHub that a provider logs in with could read a private repository in the hands of
+// its agents. One about which GitHub could not be asked is held back, too. What a person passes on beside the logins,
+// as for a registry of packages, is that person's choice.
 func (g Grants) Readers(ctx context.Context, p agent.Provider) []string {
 	if g.Reach == nil {
 		return nil
 	}
 	var found []string
-	for _, name := range g.names(p) {
+	for _, name := range p.Credentials {
 		value, _ := g.Environ(name)
 		token := strings.TrimSpace(value)
 		if !tokenForm().MatchString(token) {
@@ -67,11 +68,6 @@ func (g Grants) Readers(ctx context.Context, p agent.Provider) []string {
 		}
 	}
 	return found
-}
-
-// names are those of the variables, in order.
-func (g Grants) names(p agent.Provider) []string {
-	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(p.Env, slices.Collect(maps.Keys(g.Extra))))))
 }
 
 // tokenForm is what tokens of GitHub look like:
