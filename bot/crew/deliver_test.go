@@ -15,15 +15,7 @@ import (
 // What a host was typing when it died may have arrived: the next one does not type it again. Another
 // delivery, of the same message too, is not held up by that.
 func TestProtocolT7WhatAHostTypedBeforeItDiedIsNotTypedAgain(t *testing.T) {
-	st := orchestrator.NewState()
-	st.Kind, st.Settings, st.BaseSHA = orchestrator.KindAgents, orchestrator.DefaultSettings(), "abc"
-	s, err := session.Create(session.CreateSpec{
-		Project: t.TempDir(), Now: time.Now(), Name: "shop", Agents: []byte("session: shop\nagents:\n  - {name: api, branch: b, task: t}\n"), State: *st,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s, st := agentsRun(t)
 	const launch = orchestrator.Launch("1-build-api-1")
 	typed := s.Path("launches", string(launch), "typed")
 	if err := os.MkdirAll(filepath.Dir(typed), 0o700); err != nil {
@@ -50,4 +42,19 @@ func TestProtocolT7WhatAHostTypedBeforeItDiedIsNotTypedAgain(t *testing.T) {
 	if res, err := c.Deliver(t.Context(), e, st); err != nil || res.Delivery != orchestrator.DeliveryRefused { // no server runs
 		t.Errorf("another delivery: %+v, %v", res, err)
 	}
+}
+
+// agentsRun is a session of an agents file with one agent.
+func agentsRun(t *testing.T) (*session.Session, *orchestrator.State) {
+	t.Helper()
+	st := orchestrator.NewState()
+	st.Kind, st.Settings, st.BaseSHA = orchestrator.KindAgents, orchestrator.DefaultSettings(), "abc"
+	s, err := session.Create(session.CreateSpec{
+		Project: t.TempDir(), Now: time.Now(), Name: "shop", Agents: []byte("session: shop\nagents:\n  - {name: api, branch: b, task: t}\n"), State: *st,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s, st
 }

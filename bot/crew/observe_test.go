@@ -12,22 +12,13 @@ import (
 	"github.com/agentmux/agentmux/bot/crew"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
 )
 
 // A line that is typed between the list of the panes and the look at the screen is shown there beside the prompt: it begins
 // a turn, and the program must not be restarted as one whose turn has ended once more.
 func TestALineThatIsTypedDuringALookEndsNoTurn(t *testing.T) {
-	st := orchestrator.NewState()
-	st.Kind, st.Settings, st.BaseSHA = orchestrator.KindAgents, orchestrator.DefaultSettings(), "abc"
-	s, err := session.Create(session.CreateSpec{
-		Project: t.TempDir(), Now: time.Now(), Name: "shop", Agents: []byte("session: shop\nagents:\n  - {name: api, branch: b, task: t}\n"), State: *st,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s, st := agentsRun(t)
 	const launch = orchestrator.Launch("1-build-api-1")
 	dir := s.Path("launches", string(launch))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
