@@ -2,6 +2,7 @@ package gate_test
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -29,11 +30,14 @@ type hub struct {
 	client *ghsync.Client
 	now    time.Time
 	issue  int
+
+	graphQL bool
+	way     http.RoundTripper // of the clients that are made; nil: the network
 }
 
 func newHub(t *testing.T, graphQL bool) *hub {
 	t.Helper()
-	h := &hub{t: t, now: asked}
+	h := &hub{t: t, now: asked, graphQL: graphQL}
 	role := func(r fakehub.Role) map[string]fakehub.Role { return map[string]fakehub.Role{octo: r} }
 	o := fakehub.Options{NoGraphQL: !graphQL, Now: func() time.Time { return h.now }, Repos: []fakehub.RepoSpec{{Owner: "octo", Name: "widgets"}, {Owner: "octo", Name: "gears"}}}
 	for _, r := range []fakehub.Role{"admin", "maintain", "write", "triage", "read", "none", "ops:write", "ci:triage"} {
@@ -57,7 +61,7 @@ func (h *hub) as(login string) *ghsync.Client {
 	h.t.Helper()
 	addresses := transport.Addresses{API: h.server.API(), GraphQL: h.server.GraphQL(), Server: h.server.URL()}
 	c, err := ghsync.New(transport.Options{
-		APIURL: addresses.API, GraphQLURL: addresses.GraphQL, ServerURL: addresses.Server, Pause: time.Millisecond,
+		APIURL: addresses.API, GraphQLURL: addresses.GraphQL, ServerURL: addresses.Server, Pause: time.Millisecond, HTTP: h.way,
 		Token:  transport.StaticToken(transport.ModeToken, redact.NewSecret(h.server.Token(login)), addresses),
 		Limits: transport.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond},
 	})

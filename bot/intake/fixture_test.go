@@ -16,6 +16,7 @@ import (
 	"github.com/agentmux/agentmux/bot/intake"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/fakehub/hostile"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
 )
@@ -78,6 +79,8 @@ type world struct {
 	t     *testing.T
 	wire  *direct
 	began time.Time
+
+	hostile *hostile.Way // of the clients that are made; nil: none
 }
 
 func options(change ...func(*fakehub.Options)) fakehub.Options {
@@ -117,7 +120,11 @@ func (w *world) client() *ghsync.Client {
 
 func (w *world) clientOf(tokens transport.TokenSource) *ghsync.Client {
 	w.t.Helper()
-	c, err := ghsync.New(transport.Options{APIURL: w.API(), GraphQLURL: w.GraphQL(), ServerURL: w.URL(), HTTP: w.wire, Token: tokens})
+	var way http.RoundTripper = w.wire
+	if w.hostile != nil {
+		way = w.hostile
+	}
+	c, err := ghsync.New(transport.Options{APIURL: w.API(), GraphQLURL: w.GraphQL(), ServerURL: w.URL(), HTTP: way, Token: tokens})
 	if err != nil {
 		w.t.Fatal(err)
 	}

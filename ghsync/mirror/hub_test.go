@@ -1,6 +1,7 @@
 package mirror_test
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -38,8 +39,14 @@ func world(t *testing.T, change ...func(*fakehub.Options)) *fakehub.Server {
 // clientOf is a client that does not wait between requests.
 func clientOf(t testing.TB, s *fakehub.Server, login string) *ghsync.Client {
 	t.Helper()
+	return clientBy(t, s, login, nil)
+}
+
+// clientBy is clientOf with requests that go a way of their own; nil: the usual one.
+func clientBy(t testing.TB, s *fakehub.Server, login string, way http.RoundTripper) *ghsync.Client {
+	t.Helper()
 	c, err := ghsync.New(transport.Options{
-		APIURL: s.API(), GraphQLURL: s.GraphQL(), ServerURL: s.URL(), Pause: time.Millisecond,
+		HTTP: way, APIURL: s.API(), GraphQLURL: s.GraphQL(), ServerURL: s.URL(), Pause: time.Millisecond,
 		Token:  transport.StaticToken(transport.ModeToken, redact.NewSecret(s.Token(login)), transport.Addresses{API: s.API(), GraphQL: s.GraphQL(), Server: s.URL()}),
 		Limits: transport.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond},
 	})
