@@ -3,6 +3,7 @@ package project_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/config"
@@ -45,5 +46,16 @@ func TestSecurity27AYesAllowsOneCommand(t *testing.T) {
 	}
 	if _, open := project.OpenSetup(home, dir, load("sandbox: {setup: [make, all]}\n")); !open {
 		t.Error("a yes to agents.test_command allows a sandbox.setup")
+	}
+	if _, open := project.OpenTest(home, dir, load("agents: {test_command: [make, all]}\n")); open {
+		t.Error("asked again about the test")
+	}
+	for _, other := range []string{"[make, all, 'x']", "[make]", "['make all']", "[make, 'all ']"} {
+		if _, open := project.OpenTest(home, dir, load("agents: {test_command: "+other+"}\n")); !open {
+			t.Errorf("a yes to [make, all] allows %s", other)
+		}
+		if _, open := project.OpenSetup(home, dir, load("sandbox: {setup: "+strings.Replace(other, "make", "test, make", 1)+"}\n")); !open {
+			t.Errorf("a yes to [test, make, all] allows a setup with %s", other)
+		}
 	}
 }

@@ -66,7 +66,7 @@ func within(t *testing.T, what string, done func() bool) {
 func (r *rig) nothingTried() {
 	r.t.Helper()
 	state := filepath.Join(r.dir, "home", ".local", "state", "agentmux")
-	for _, pattern := range []string{"trials/*", "local/*.git", "homes/*", "sessions/*"} {
+	for _, pattern := range []string{"trials/*", "local/*.git", "homes/*", "sessions/*", "made/*.json"} {
 		if left, err := filepath.Glob(filepath.Join(state, pattern)); err != nil || len(left) > 0 {
 			r.t.Errorf("left: %v %v", left, err)
 		}
@@ -169,6 +169,92 @@ func TestAProviderThatFailsItsTest(t *testing.T) {
 	}
 }
 
+// A service that refuses more ends the test, with the time, and its cool-down holds for the next one, too: that starts nothing.
+func TestAProviderThatRefusesMore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{config: trialConfig})
+	program := filepath.Join(r.dir, "bin", "qwen")
+	begun := filepath.Join(r.dir, "begun")
+	r.write(program, "#!/bin/sh\ncase $1 in --version|--help) echo 0.15.10 --prompt-interactive --output-format --yolo --model --resume --exclude-tools; exit ;; esac\n"+
+		"echo x >>"+begun+"\necho '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"result\":\"[API Error: 429 Rate limit exceeded, try again in 2 hours]\"}'\nexit 1\n")
+	if err := os.Chmod(program, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r.setEnv("PATH", filepath.Dir(program)+":"+os.Getenv("PATH"))
+	r.setEnv("OPENAI_API_KEY", rand.Text())
+	rows, res := r.tried("qwen", "--headless")
+	row := rows["submission"]
+	if res.code != exit.NeedsHuman || row.State != doctor.Failed || !strings.Contains(row.Detail, "did not submit: its service refuses more until about") || !strings.Contains(row.Hint, "when that is over") {
+		t.Errorf("exit %d, %+v\n%s%s", res.code, row, res.out, res.err)
+	}
+	if !strings.Contains(res.err, "Rate limit exceeded") {
+		t.Errorf("its last lines are not shown:\n%s", res.err)
+	}
+	rows, res = r.tried("qwen", "--headless")
+	if row := rows["start"]; res.code != exit.NeedsHuman || row.State != doctor.Failed || !strings.Contains(row.Detail, "it was not started: its service refuses more until about") {
+		t.Errorf("while it cools down: exit %d, %+v\n%s%s", res.code, row, res.out, res.err)
+	}
+	if text := r.read(begun); text != "x\n" {
+		t.Errorf("its program was started as %q", text)
+	}
+	r.nothingTried()
+}
+
+// At a terminal the person is asked first, and the program has a terminal of its own.
+func TestAProviderIsTestedWithAPerson(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: trialPlaybook})
+	over := func(at *terminal) {
+		t.Helper()
+		at.shows("ended with 0")
+		if err := at.server.KillServer(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		within(t, "the terminal is there", func() bool { return len(r.processes()) == 0 })
+		r.nothingTried()
+	}
+	sits := func() *terminal {
+		t.Helper()
+		return r.pane([]string{"/bin/sh", "-c", `"$@"; echo "ended with $?"; sleep 60`, "sh", r.own(), "providers", "test", "script"})
+	}
+	refused := sits()
+	refused.shows("Proceed? [Y/n]")
+	refused.press("n", "Enter")
+	over(refused)
+	agreed := sits()
+	if screen := agreed.shows("Proceed? [Y/n]"); !strings.Contains(screen, "its model is asked about six times") {
+		t.Errorf("it does not say what that spends:\n%s", screen)
+	}
+	agreed.press("Enter")
+	screen := agreed.shows("nothing failed")
+	for _, words := range []string{"watches it", "in a pane of its own, at a terminal", "it read a refused call and corrected it", "its work was taken", "no process of it runs"} {
+		if !strings.Contains(screen, words) {
+			t.Errorf("no %q:\n%s", words, screen)
+		}
+	}
+	over(agreed)
+}
+
+// killedWhole kills a test of a provider with the process that would remove it.
+func (r *rig) killedWhole(b *background) {
+	r.t.Helper()
+	for _, line := range r.processes() {
+		if pid, words, _ := strings.Cut(line, " "); strings.Contains(words, " session sweep ") {
+			n, err := strconv.Atoi(pid)
+			if err == nil {
+				err = syscall.Kill(n, syscall.SIGKILL)
+			}
+			if err != nil {
+				r.t.Fatal(err)
+			}
+		}
+	}
+	b.exit(syscall.SIGKILL)
+	if left, _ := filepath.Glob(filepath.Join(r.trials(), "*")); len(left) != 1 {
+		r.t.Fatalf("left for the next one: %v", left)
+	}
+}
+
 // A test of a provider that is stopped or killed while its CLI is at work leaves nothing, nor does one
 // whose helper was killed, too: the next one removes it.
 func TestATestOfAProviderIsKilled(t *testing.T) {
@@ -181,21 +267,20 @@ func TestATestOfAProviderIsKilled(t *testing.T) {
 		},
 		"killed": func(_ *rig, b *background) { b.exit(syscall.SIGKILL) },
 		"killed with its helper": func(r *rig, b *background) {
-			for _, line := range r.processes() {
-				if pid, words, _ := strings.Cut(line, " "); strings.Contains(words, " session sweep ") {
-					n, err := strconv.Atoi(pid)
-					if err == nil {
-						err = syscall.Kill(n, syscall.SIGKILL)
-					}
-					if err != nil {
-						r.t.Fatal(err)
-					}
-				}
+			r.killedWhole(b)
+			r.write(filepath.Join(r.dir, "playbook.yaml"), trialPlaybook)
+			if _, res := r.tried("script"); res.code != exit.Done {
+				r.t.Errorf("the next one: exit %d\n%s%s", res.code, res.out, res.err)
 			}
-			b.exit(syscall.SIGKILL)
-			if left, _ := filepath.Glob(filepath.Join(r.trials(), "*")); len(left) != 1 {
-				r.t.Fatalf("left for the next one: %v", left)
+		},
+		"killed with its helper, its session damaged": func(r *rig, b *background) {
+			r.killedWhole(b)
+			states, _ := filepath.Glob(filepath.Join(r.trials(), "*", "work", "scratch", ".agentmux", ".sessions", "trial", session.StateFile))
+			homes, _ := filepath.Glob(filepath.Join(r.trials(), "..", "homes", "trial-*"))
+			if len(states) != 1 || len(homes) != 1 {
+				r.t.Fatalf("states %q, homes %q", states, homes)
 			}
+			r.write(states[0], "{")
 			r.write(filepath.Join(r.dir, "playbook.yaml"), trialPlaybook)
 			if _, res := r.tried("script"); res.code != exit.Done {
 				r.t.Errorf("the next one: exit %d\n%s%s", res.code, res.out, res.err)

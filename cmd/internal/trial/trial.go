@@ -125,17 +125,17 @@ func (t *trial) probe(ctx context.Context) (startable bool, err error) {
 }
 
 func (t *trial) run(ctx context.Context) (err error) {
-	place, err := newPlace(t.finder)
+	scratch, err := newScratch(t.finder)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, place.remove()) }()
-	if err := place.fill(ctx); err != nil {
+	defer func() { err = errors.Join(err, scratch.remove()) }()
+	if err := scratch.fill(ctx); err != nil {
 		return err
 	}
 	// The configuration is that of the machine: a project has no say in providers.
 	a := *t.finder
-	a.Project = place.clone()
+	a.Project = scratch.clone()
 	s, err := a.Cleaner(ctx)
 	if err != nil {
 		return err

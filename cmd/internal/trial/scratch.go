@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/hosting"
 	"github.com/agentmux/agentmux/cmd/internal/site"
@@ -21,6 +22,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/command"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/session/register"
 )
 
 // lockName is the file in the directory of a trial that is locked while a process has to do with it.
@@ -31,15 +33,15 @@ const takeOverTime = 10 * time.Second
 
 func trials() string { return filepath.Join(site.StateHome(), "trials") }
 
-// place is the directory of a trial.
-type place struct {
+// scratch is the directory of a trial.
+type scratch struct {
 	dir  string
 	held *durable.Held
 	end  func() error // has the process beside this one remove the directory, and waits for it
 }
 
-// newPlace makes a directory, and starts the process that removes it once this one has ended.
-func newPlace(a *site.Finder) (*place, error) {
+// newScratch makes a directory, and starts the process that removes it once this one has ended.
+func newScratch(a *site.Finder) (*scratch, error) {
 	if err := durable.MkdirAll(trials()); err != nil {
 		return nil, fmt.Errorf("make trial: %w", err)
 	}
@@ -47,7 +49,7 @@ func newPlace(a *site.Finder) (*place, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make trial: %w", err)
 	}
-	p := &place{dir: dir}
+	p := &scratch{dir: dir}
 	if p.held, err = durable.Lock(filepath.Join(dir, lockName), ""); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -68,12 +70,12 @@ func newPlace(a *site.Finder) (*place, error) {
 
 // clone is where the scratch repository lies. It is deeper than a managed project, which it must not be
 // taken for.
-func (p *place) clone() string { return cloneIn(p.dir) }
+func (p *scratch) clone() string { return cloneIn(p.dir) }
 
 func cloneIn(dir string) string { return filepath.Join(dir, "work", "scratch") }
 
 // fill makes the scratch repository with one commit.
-func (p *place) fill(ctx context.Context) error {
+func (p *scratch) fill(ctx context.Context) error {
 	dir := p.clone()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make scratch repository: %w", err)
@@ -91,7 +93,7 @@ func (p *place) fill(ctx context.Context) error {
 }
 
 // remove returns once the directory is removed.
-func (p *place) remove() error {
+func (p *scratch) remove() error {
 	if err := errors.Join(p.held.Close(), p.end()); err != nil {
 		return fmt.Errorf("%s is not removed yet, the next test of a provider tries again: %w", p.dir, err)
 	}
@@ -172,7 +174,17 @@ func removeSession(ctx context.Context, s *site.Site, e session.Entry) error {
 	if _, err := s.Host.Remove(ctx, e.Dir, s.Config); err == nil {
 		return nil
 	}
-	// What cannot be removed in order, such as a damaged session, still must not run.
-	_, err := s.Host.End(ctx, e.Dir)
-	return err
+	// What cannot be removed in order, such as a damaged session, still must not run. What it had elsewhere goes by what
+	// was noted of it when it was made.
+	if _, err := s.Host.End(ctx, e.Dir); err != nil {
+		return err
+	}
+	made := register.Open(site.StateHome())
+	for _, n := range made.At(e.Dir) {
+		homes := place.Of(e.Dir, &orchestrator.State{Identity: n.ID}).Homes(site.StateHome())
+		if err := errors.Join(workspace.Remove(homes), made.Remove(n.ID)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
