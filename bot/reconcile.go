@@ -145,25 +145,24 @@ func (r *repository) accept(ctx context.Context, f gate.Facts, left *orphan.Requ
 	if snapshot.Report.Refused {
 		d.What, d.Reason, d.Remedy = gate.Refuse, "the issue hides text in so many layers that no part of it can be trusted", "write it without HTML and encoded characters, and set the label again"
 	} else if left == nil {
-		goesOn, err := r.again(ctx, record, &d, &snapshot)
-		if goesOn {
-			return r.refusals.DropRequest(ctx, record.Issue)
-		}
-		if err != nil {
+		if goesOn, err := r.again(ctx, record, &d, &snapshot); err != nil {
 			return err
+		} else if goesOn {
+			return r.refusals.DropRequest(ctx, record.Issue)
 		}
 	}
 	if d.Refused() {
 		return r.refusals.Refuse(ctx, issue, d)
 	}
-	t := ticket.Ticket{
-		Repo: r.name(), RepoID: r.id, Issue: issue, Session: ticket.FreeName(r.dir(), issue, snapshot.Title.String(), r.bot.Now()), Identity: session.NewIdentity(), Workflow: gate.Tried(d, record, r.bot.Config.Bot.Label),
+	workflow, err := gate.Tried(ctx, d, f, r.server)
+	if err != nil {
+		return err
+	}
+	t := left.Hand(r.dir(), ticket.Ticket{
+		Repo: r.name(), RepoID: r.id, Issue: issue, Session: ticket.FreeName(r.dir(), issue, snapshot.Title.String(), r.bot.Now()), Identity: session.NewIdentity(), Workflow: workflow,
 		Trigger: d.Asked.Trigger, With: d.Asked.With, Actor: d.Asked.By.Account, Requested: d.Asked.CutOff, Made: r.account.Client.Now(),
 		Locked: record.Issue.Locked, Snapshot: &snapshot,
-	}
-	if left != nil {
-		t = left.Hand(r.dir(), t)
-	}
+	})
 	if err := r.shelf.Write(t); err != nil {
 		return err
 	}

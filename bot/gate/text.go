@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,18 +30,33 @@ func workflow(v *view) (Decision, bool) {
 	return Decision{}, false
 }
 
-// Tried is the workflow of a request; "" for the configured one. A request in a comment is for another try of what the
-// newest label asked for, which is not on the issue any more.
-func Tried(d Decision, record ghsync.Record, label string) string {
+// Tried is the workflow of a request that was accepted; "" for the configured one. A request in a comment is for another
+// try of what the newest label asked for, which is not on the issue any more. Who may not ask for work chooses no workflow
+// either: their labels were refused. An error says when to ask again.
+func Tried(ctx context.Context, d Decision, f Facts, s Server) (string, error) {
 	if d.Asked.Workflow != "" || d.Asked.Trigger.Kind != Comment {
-		return d.Asked.Workflow
+		return d.Asked.Workflow, nil
 	}
-	for _, e := range slices.Backward(record.Labels) {
-		if workflow, ok := ghsync.RequestLabel(e.Name, label); ok && e.Added {
-			return workflow
+	refused := map[int64]bool{}
+	for _, e := range slices.Backward(f.Record.Labels) {
+		workflow, ok := ghsync.RequestLabel(e.Name, f.Rules.Bot.Label)
+		if !ok || !e.Added || workflow != "" && !workflows.IsName(workflow) || refused[e.Actor.ID] || e.Actor.ID == 0 {
+			continue
 		}
+		if e.Actor.ID != d.Asked.By.Account.ID {
+			p, err := s.CurrentPermission(ctx, f.Record.Repository.Repo, e.Actor.Login)
+			why, err := MayPush(f.Rules.Bot, e.Actor, Answer{Permission: p, Err: err})
+			if err != nil {
+				return "", err
+			}
+			if why != "" {
+				refused[e.Actor.ID] = true
+				continue
+			}
+		}
+		return workflow, nil
 	}
-	return ""
+	return "", nil
 }
 
 // selecting is what to do about a wrong choice of workflows. A refusal takes the labels off; names are those to choose from.

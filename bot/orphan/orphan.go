@@ -136,8 +136,11 @@ func (h history) Decided(issue int, t gate.Trigger) bool {
 
 // Hand makes a ticket the one of the request: it becomes the same session with the same comment,
 // unless this machine had that session before. One that had begun is continued from its checkpoint, or followed
-// by another session.
-func (q Request) Hand(project string, t ticket.Ticket) ticket.Ticket {
+// by another session. That of no request stays as it is.
+func (q *Request) Hand(project string, t ticket.Ticket) ticket.Ticket {
+	if q == nil {
+		return t
+	}
 	if q.Saved {
 		t.Session, t.Identity, t.Taken, t.Saved, t.Claimed = q.Name, q.Identity, true, true, q.Seen.Claim.At
 		return t

@@ -32,6 +32,17 @@ type Who struct {
 	Iteration, Attempt, Round int
 }
 
+// String names what a part may be for by its keys in a playbook.
+func (w Who) String() string {
+	var text []string
+	for _, f := range []struct{ key, value string }{{"role", w.Role}, {"task", w.Task}, {"phase", w.Phase}, {"prompt", w.Prompt}} {
+		if f.value != "" {
+			text = append(text, f.key+" "+f.value)
+		}
+	}
+	return fmt.Sprintf("%s, iteration %d, round %d, attempt %d", strings.Join(text, ", "), w.Iteration, w.Round, w.Attempt)
+}
+
 // ExitError is the exit code a playbook asked for.
 type ExitError int
 
@@ -62,7 +73,7 @@ func Run(ctx context.Context, o Options) error {
 	who.Prompt = filepath.Base(file)
 	part, ok := book.Part(who)
 	if !ok {
-		return fmt.Errorf("%s has no part for %+v", o.File, who)
+		return fmt.Errorf("%s has no part for %s", o.File, who)
 	}
 	fmt.Fprintf(o.Out, "scripted %s %s, phase %s, iteration %d\n", who.Role, who.Task, who.Phase, who.Iteration)
 	p := &player{options: o, who: who, prompt: prompt}

@@ -14,6 +14,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -73,7 +75,7 @@ func Run(ctx context.Context, a *site.Finder, name string, o Options) error {
 		return err
 	}
 	if startable {
-		if err := o.consent(ctx, a, p); err != nil {
+		if may, err := o.consent(ctx, a, p); !may || err != nil {
 			return err
 		}
 		removeLeft(ctx, a)
@@ -84,24 +86,21 @@ func Run(ctx context.Context, a *site.Finder, name string, o Options) error {
 	return t.print()
 }
 
-// consent says what the trial spends, and asks the person at the terminal whether it may.
-func (o Options) consent(ctx context.Context, a *site.Finder, p agent.Provider) error {
+// consent says what the trial spends, and asks the person at the terminal whether it may. In doubt it may not.
+func (o Options) consent(ctx context.Context, a *site.Finder, p agent.Provider) (bool, error) {
 	login, _ := doctor.LoginOf(p)
 	a.Say("%s is started once in a new directory, at most for %s, and its model is asked about six times (login: %s)", p.Name, o.Limit, login)
 	switch {
 	case o.Yes:
-		return nil
+		return true, nil
 	case !a.Terminal:
-		return exit.UsageText("there is no terminal to ask at; --yes asks nothing")
+		return false, exit.UsageText("there is no terminal to ask at; --yes asks nothing")
 	}
 	answer, err := a.Answer(ctx, "Proceed? [Y/n] ")
-	switch {
-	case errors.Is(err, io.EOF):
-		return exit.UsageText("the input ended before the answer, nothing was started")
-	case err == nil && (answer == "n" || answer == "N"):
-		return exit.Quiet(exit.Done)
+	if errors.Is(err, io.EOF) {
+		err = exit.UsageText("the input ended before the answer, nothing was started")
 	}
-	return err
+	return err == nil && slices.Contains([]string{"", "y", "yes"}, strings.ToLower(answer)), err
 }
 
 // trial is one try of a provider.
