@@ -94,7 +94,7 @@ var table = []row{
 	{6, "bot/inbox", "orchestrator orchestrator/session"},                      // files of a session alone, so that bot, host and commands read them alike
 	{9, "bot/queue", "bot/config bot/gate bot/ticket ghsync/mirror/comment"},   // slots and turns alone: what begins with a slot it does not know
 	{8, "bot/ticket", "bot/gate ghsync internal/durable orchestrator/session"}, // a request in the words of the gate, by the name of a session
-	{9, "bot/host", "bot/display bot/material bot/notice orchestrator/story bot/inbox bot/checkpoint bot/claim bot/restore bot/crew bot/work bot/rehearsal bot/project bot/place bot/config ghsync ghsync/pulltext ghsync/mirror ghsync/transport tmux orchestrator/decide orchestrator/duty orchestrator/engine" +
+	{9, "bot/host", "bot/display bot/handover bot/material bot/notice orchestrator/story bot/inbox bot/checkpoint bot/claim bot/restore bot/crew bot/work bot/rehearsal bot/project bot/place bot/config ghsync ghsync/pulltext ghsync/mirror ghsync/transport tmux orchestrator/decide orchestrator/duty orchestrator/engine" +
 		" orchestrator/session orchestrator/session/register orchestrator/watch orchestrator workflows workflows/prompt internal/agent internal/agent/process internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/redact bot/roster workflows/agents workflows/message" +
 		" internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
 	{3, "bot/crew/heard", "internal/agent internal/agent/signal orchestrator"},                      // files of launches alone
@@ -106,6 +106,7 @@ var table = []row{
 		" orchestrator workflows workflows/agents workflows/artifact internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/outgate internal/crash internal/redact"}, // no panes, no programs of agents
 	{8, "bot/roster", "bot/project internal/document internal/durable internal/gitrepo internal/gitrepo/clone internal/gitrepo/workspace orchestrator/duty orchestrator/session orchestrator/session/register orchestrator/team orchestrator workflows/agents workflows/message"}, // what only a run of an agents file has: the host, which runs every session, calls it
 	{6, "bot/lineage", "internal/gitrepo internal/gitrepo/remote orchestrator"}, // it is told what the output gate finds: records and commits alone
+	{8, "bot/handover", "ghsync/transport orchestrator/decide orchestrator/duty orchestrator/session orchestrator"}, // the last checkpoint of a host, and its record
 	{7, "bot/guarded", "ghsync"},                                        // apart from the work: what it asks first is told to it
 	{3, "bot/notice", "internal/command orchestrator workflows/agents"}, // a desktop, and two states to compare: no session, no pane
 	{8, "bot/display", "ghsync/mirror ghsync/transport orchestrator"},   // mirrors run beside an engine, which knows none of them

@@ -114,16 +114,16 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 			return host.RemoveCheckpoints(ctx, r.host, r.dir(), b.Config, held)
 		},
 	})
-	r.ear = ear.New(ear.Options{
-		Client: act.Client, Repo: r.repo, Bot: b.Config.Bot, Journal: r.journal, Owner: owner{r}, Recall: owner{r}.recall, Brief: b.Issue != 0,
-		Now: act.Client.Now, Local: b.Now, Log: r.log(),
-	})
-	r.follow = follow.New(follow.Options{
-		Client: act.Client, Repo: r.repo, Bot: b.Config.Bot, Owner: followed{r}, Secrets: b.Host.Redactor, Now: act.Client.Now, Local: b.Now, Log: r.log(),
-	})
 	r.refusals = refusal.New(refusal.Options{
 		Client: act.Client, Repo: r.name, Own: r.own, Journal: r.journal, Label: b.Config.Bot.Label, LinkHosts: b.Config.GitHub.LinkHosts,
 		Redactor: b.Host.Redactor, Now: act.Client.Now,
+	})
+	r.ear = ear.New(ear.Options{
+		Client: act.Client, Repo: r.repo, Bot: b.Config.Bot, Journal: r.journal, Owner: owner{r}, Recall: owner{r}.recall, Brief: b.Issue != 0,
+		Now: act.Client.Now, Local: b.Now, Log: r.log(), Reply: r.refusals.Reply,
+	})
+	r.follow = follow.New(follow.Options{
+		Client: act.Client, Repo: r.repo, Bot: b.Config.Bot, Owner: followed{r}, Secrets: b.Host.Redactor, Now: act.Client.Now, Local: b.Now, Log: r.log(),
 	})
 	if b.host == "" {
 		if b.host, err = claim.KeptHostID(r.host.StateHome); err != nil {

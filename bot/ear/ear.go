@@ -30,6 +30,8 @@ type Options struct {
 	// Recall has the session here that a command is for and that another machine had last: one that waits for a person,
 	// or whose host is gone. It returns what the issue has then. Nil = only sessions of this machine are heard for.
 	Recall func(ctx context.Context, s Subject, by gate.Trigger) (Subject, error)
+	// Reply tells on the issue why a command was refused, once for each; nil = there is always a session that shows it.
+	Reply  func(context.Context, journal.Command) error
 	Issues []int            // the only ones that are heard; none = all
 	Since  time.Time        // what was written before is not heard; zero = all is
 	Now    func() time.Time // by the clock of the server; nil = time.Now

@@ -91,7 +91,9 @@ type owner struct {
 	at       func(step string)
 	recalled []string // the triggers by which another machine's session was asked for
 	recalls  func()   // brings it here
-	retries  bool     // the last one asked for another try
+	replies  []string // to commands that no session shows
+	replyErr error
+	retries  bool // the last one asked for another try
 }
 
 // recall is ear.Options.Recall.
@@ -102,6 +104,15 @@ func (o *owner) recall(_ context.Context, s ear.Subject, by gate.Trigger) (ear.S
 		o.recalls()
 	}
 	return o.subject, nil
+}
+
+// reply is ear.Options.Reply.
+func (o *owner) reply(_ context.Context, c journal.Command) error {
+	o.step("reply")
+	if o.replyErr == nil {
+		o.replies = append(o.replies, c.Author+": "+c.Reason)
+	}
+	return o.replyErr
 }
 
 func (o *owner) step(name string) {
@@ -222,7 +233,7 @@ func (s *scene) restart() {
 		s.Fatal(err)
 	}
 	s.ear = ear.New(ear.Options{
-		Client: s.client, Repo: octoWidgets, Bot: s.bot, Journal: s.journal, Owner: &s.owner, Recall: s.owner.recall, Brief: s.brief, Now: s.Now, Local: s.local, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
+		Client: s.client, Repo: octoWidgets, Bot: s.bot, Journal: s.journal, Owner: &s.owner, Recall: s.owner.recall, Reply: s.owner.reply, Brief: s.brief, Now: s.Now, Local: s.local, Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
 	})
 }
 

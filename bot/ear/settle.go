@@ -74,6 +74,9 @@ func (e *Ear) settle(ctx context.Context, c journal.Command, d *debt) error {
 		if err := e.note(ctx, c, c.Session, c.Reason); err != nil {
 			return err
 		}
+		if err := e.reply(ctx, c); err != nil {
+			return err
+		}
 		return e.close(ctx, c, d, c.Reason)
 	case c.Session == "":
 		return e.handOver(ctx, c, d)
@@ -142,6 +145,23 @@ func (e *Ear) note(ctx context.Context, c journal.Command, dir, reason string) e
 		return err
 	}
 	return e.wakeUp(ctx, c.Issue, dir)
+}
+
+// reply tells why a command is refused where no session shows it, before the receipt: a thumb down alone says nothing.
+func (e *Ear) reply(ctx context.Context, c journal.Command) error {
+	if c.Session != "" || c.Reason == "" || e.o.Reply == nil {
+		return nil
+	}
+	if err := e.o.Owner.Guard(ctx, c.Issue); err != nil {
+		return fmt.Errorf("%w: %w", errHeld, err)
+	}
+	err := e.o.Reply(ctx, c)
+	crash.Point("reply", "")
+	if _, later := transport.Later(err); err != nil && !later {
+		e.o.Log.Warn("a refused command gets no reply", "issue", c.Issue, "source", c.Source, "err", err)
+		return nil
+	}
+	return err
 }
 
 // wakeUp has the owner run a session that has something to read, unless another one took its place.

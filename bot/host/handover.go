@@ -5,9 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/bot/handover"
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
 // ErrHandOver, as the cause of a context, has a session let go of for another host: its agents are ended
@@ -17,10 +16,7 @@ var ErrHandOver = errors.New("the session is handed over to another host")
 // IsHandOver reports whether ctx ended because the session is to be handed over.
 func IsHandOver(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrHandOver) }
 
-const (
-	handOverTime  = 2 * time.Minute
-	handOverPause = 2 * time.Second // until the next try to bring the checkpoint to the server
-)
+const handOverTime = 2 * time.Minute
 
 // vacate ends the agents of a session that is handed over, and reports whether it is.
 func (r *runner) vacate(ctx context.Context, s *orchestrator.State) bool {
@@ -37,17 +33,12 @@ func (r *runner) vacate(ctx context.Context, s *orchestrator.State) bool {
 
 // handOver saves the session, whose agents have ended, with what they have not handed in. What fails is for
 // the log: the next host has an older checkpoint then.
-func (r *runner) handOver(ctx context.Context, s *orchestrator.State) {
+func (r *runner) handOver(ctx context.Context, s *orchestrator.State) *orchestrator.State {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handOverTime)
 	defer cancel()
-	e := orchestrator.Effect{Type: orchestrator.EffCheckpoint, Args: orchestrator.Args{Paths: duty.Unsubmitted(s)}}
-	for {
-		res, err := r.work.Checkpoint(ctx, e, s)
-		if err != nil {
-			r.Log.Warn("not everything was handed over", "session", r.sess.Name(), "err", err)
-		}
-		if err != nil || res.Skipped == "" || !transport.Wait(ctx, handOverPause) {
-			return
-		}
+	s, err := handover.Save(ctx, r.sess, s, r.work.Checkpoint)
+	if err != nil {
+		r.Log.Warn("not everything was handed over", "session", r.sess.Name(), "err", err)
 	}
+	return s
 }

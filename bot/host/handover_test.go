@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // A session that is handed over has no agent left, no outcome, and a checkpoint with what was not handed in.
@@ -34,6 +36,18 @@ func TestGitHub90ASessionIsSavedForTheNextHost(t *testing.T) {
 	names := strings.Split(r.gitIn(r.storeDir(), "ls-tree", "-r", "--name-only", "refs/agentmux/sessions/"+r.key(dir)), "\n")
 	if !slices.Contains(names, "work/2.2/half.txt") || !slices.Contains(names, "session/state.json") {
 		t.Errorf("the checkpoint has %q", names)
+	}
+	sess, err := session.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, _, err := sess.Events(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := records[len(records)-1]
+	if d, _ := last.Data.(orchestrator.CheckpointSavedRecord); d.Ref == "" || d.SHA != strings.TrimSpace(r.gitIn(r.storeDir(), "rev-parse", d.Ref)) || last.Seq != r.state(dir).Seq {
+		t.Errorf("the last record is %+v of %d", last, r.state(dir).Seq)
 	}
 	if left, err := host.Left(t.Context(), r.host, dir); err != nil || len(left) > 0 {
 		t.Errorf("left %q, %v", left, err)

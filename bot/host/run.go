@@ -257,7 +257,7 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 	}
 	crash.Point("end engine", "")
 	if IsHandOver(ctx) && (err != nil || !last.Ended()) { // one that ended may owe what only its checkpoint holds
-		r.handOver(ctx, last)
+		last = r.handOver(ctx, last)
 	}
 	if _, gone := os.Lstat(r.sess.Dir); errors.Is(gone, fs.ErrNotExist) {
 		return last, errors.Join(err, r.crew.EndServer(ctx))

@@ -1,11 +1,13 @@
 // Package refusal tells people why their request is not carried out: it takes the request labels off
 // the issue and writes one comment, once for each trigger, however often it is killed on the way. It
-// is used by the bot. The journal remembers what was decided and what was told.
+// is used by the bot. A refused command that no session shows gets one comment, too. The journal remembers what was decided and what was told.
 package refusal
 
 import (
 	"context"
 	"slices"
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 	"time"
 
@@ -108,23 +110,43 @@ func (t *Teller) comment(ctx context.Context, d journal.Decided) (id int64, err 
 	if !gate.MayComment(t.o.Journal.RefusalsOf(d.Issue, 24*time.Hour), t.o.Journal.Refusals(time.Hour)) {
 		return 0, nil
 	}
-	marker := gate.RefusalMarker(d.Trigger)
-	comments := ghsync.Comments{Client: t.o.Client}
-	there, err := comments.Since(ctx, t.o.Repo(), d.Issue, t.o.Now().Add(-lookBack))
-	if err != nil {
-		return 0, err
-	}
-	for _, c := range there {
-		if m, ok := ghsync.ParseMarker(c.Body); ok && m.Same(marker) && c.Author.ID == t.o.Own.ID {
-			return c.ID, nil
-		}
+	if id, err = t.there(ctx, d.Issue, gate.RefusalMarker(d.Trigger)); err != nil || id != 0 {
+		return id, err
 	}
 	n := markdown.New(t.o.Client.Server(), t.o.LinkHosts)
 	text := gate.Refusal(gate.Decision{
 		Row: d.Row, What: d.What, Reason: d.Reason, Remedy: d.Remedy, Details: d.Details, Asked: gate.Asked{Trigger: d.Trigger, With: d.With},
 	}, n, t.o.Redactor)
-	id, _, err = comments.Create(ctx, t.o.Repo(), d.Issue, text)
+	id, _, err = ghsync.Comments{Client: t.o.Client}.Create(ctx, t.o.Repo(), d.Issue, text)
 	return id, err
+}
+
+// there returns our comment with a marker on an issue, 0 if there is none yet.
+func (t *Teller) there(ctx context.Context, issue int, marker ghsync.Marker) (id int64, err error) {
+	all, err := ghsync.Comments{Client: t.o.Client}.Since(ctx, t.o.Repo(), issue, t.o.Now().Add(-lookBack))
+	for _, c := range all {
+		if m, ok := ghsync.ParseMarker(c.Body); ok && m.Same(marker) && c.Author.ID == t.o.Own.ID {
+			return c.ID, err
+		}
+	}
+	return 0, err
+}
+
+// maxReason bounds what a reply quotes, in UTF-16 units.
+const maxReason = 500
+
+// Reply tells on its issue why a command was refused that no session shows, once for each command.
+func (t *Teller) Reply(ctx context.Context, c journal.Command) error {
+	sum := sha256.Sum256([]byte(c.Source))
+	marker := ghsync.Marker{Session: "reply-" + hex.EncodeToString(sum[:])[:12], Kind: ghsync.KindFinal}
+	id, err := t.there(ctx, c.Issue, marker)
+	if err != nil || id != 0 {
+		return err
+	}
+	n := markdown.New(t.o.Client.Server(), t.o.LinkHosts)
+	text := "### agentmux: command refused\n\n" + n.Name(c.Author) + ": " + n.Inline(markdown.Shorten(markdown.Raw(c.Reason), maxReason)) + ".\n\n" + marker.String()
+	_, _, err = ghsync.Comments{Client: t.o.Client}.Create(ctx, t.o.Repo(), c.Issue, markdown.Finish(t.o.Redactor, text))
+	return err
 }
 
 // DropRequest takes the request labels off an issue.

@@ -3,6 +3,7 @@ package refusal_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,59 @@ import (
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
 )
+
+// A refused command gets one reply, whoever tries it how often; it names nobody and links nothing.
+func TestACommandGetsOneReply(t *testing.T) {
+	roles := map[string]fakehub.Role{"octo/widgets": fakehub.Write}
+	server := fakehub.Start(t, fakehub.Options{
+		Repos: []fakehub.RepoSpec{{Owner: "octo", Name: "widgets"}},
+		Users: []fakehub.UserSpec{{Login: "robo", Roles: roles}, {Login: "mia", Roles: roles}},
+	})
+	widgets := server.Repo("octo/widgets")
+	issue := widgets.AddIssue(fakehub.IssueSpec{Title: "Moves", Author: "mia"})
+	teller, _, _ := newTeller(t, server)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	said := journal.Command{Issue: issue, Source: "comment/7", Author: "mia", Reason: "there is no command @octo #1 <!-- x -->"}
+	for range 2 {
+		if err := teller.Reply(ctx, said); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := widgets.Comments(issue)
+	if len(got) != 1 || !strings.HasPrefix(got[0].Body, "### agentmux: command refused\n\n") || !strings.Contains(got[0].Body, "`@octo` `#1`") || strings.Contains(got[0].Body, "<!-- x") {
+		t.Fatalf("comments %+v", got)
+	}
+	said.Source = "comment/8"
+	if err := teller.Reply(ctx, said); err != nil || len(widgets.Comments(issue)) != 2 {
+		t.Errorf("%v, %d comments", err, len(widgets.Comments(issue)))
+	}
+}
+
+// newTeller returns a teller of octo/widgets, its account and its journal.
+func newTeller(t *testing.T, server *fakehub.Server) (*refusal.Teller, ghsync.Account, *journal.Journal) {
+	t.Helper()
+	client, err := ghsync.New(transport.Options{
+		APIURL: server.API(), GraphQLURL: server.GraphQL(), ServerURL: server.URL(), Pause: time.Millisecond,
+		Token:  transport.StaticToken(transport.ModeToken, redact.NewSecret(server.Token("robo")), transport.Addresses{API: server.API(), GraphQL: server.GraphQL(), Server: server.URL()}),
+		Limits: transport.Limits{WriteEvery: time.Nanosecond},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := client.Viewer(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := journal.Open(t.TempDir(), journal.Options{Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	teller := refusal.New(refusal.Options{
+		Client: client, Repo: func() ghsync.Repo { return ghsync.Repo{Owner: "octo", Name: "widgets"} }, Own: own, Journal: j, Label: "agentmux", Redactor: redact.New(), Now: time.Now,
+	})
+	return teller, own, j
+}
 
 // A request is refused on its issue alone. One that was transferred has the number of another issue, or the same.
 func TestARefusalOfATransferredIssueTouchesNoOther(t *testing.T) {
@@ -40,6 +94,7 @@ func refuseTransferred(t *testing.T, there int) {
 	}
 	gadgets.Label(number, "agentmux", "mia") // GitHub keeps labels that are there, too
 	teller, j, own := tellerOf(t, server)
+	teller, own, j := newTeller(t, server)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	at := ghsync.LabelEvent{Name: "agentmux", Added: true, At: time.Now(), Actor: own}

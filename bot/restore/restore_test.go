@@ -160,7 +160,8 @@ func TestSecurity37AForgedStateIsRefused(t *testing.T) {
 		"other records": {func(f *checkpoint.Fetched, _ *orchestrator.State) {
 			f.Session[session.EventsFile] = bytes.Replace(f.Session[session.EventsFile], []byte(`"seq":2`), []byte(`"seq":5`), 1)
 		}, "record"},
-		"another phase": {changed(func(s *orchestrator.State) { s.Phase = "reviewing" }), "phase"},
+		"a step of none": {changed(func(s *orchestrator.State) { s.Paused, s.Held.Outcome = true, "nonsense" }), `ends with "nonsense"`},
+		"another phase":  {changed(func(s *orchestrator.State) { s.Phase = "reviewing" }), "phase"},
 		"another workflow": {func(f *checkpoint.Fetched, _ *orchestrator.State) {
 			f.Session[session.DefinitionFile] = append(f.Session[session.DefinitionFile], '\n')
 		}, "is not the one of its base commit"},

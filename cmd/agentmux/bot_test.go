@@ -650,3 +650,31 @@ func TestBotRefusesABadBaseAndWaitsForTheMachine(t *testing.T) {
 		t.Errorf("exit %d\n%s", code, b.out.String())
 	}
 }
+
+// A command on an issue without a session is refused in words, once, also when its bot is restarted.
+func TestSecurity26ARefusedCommandWithoutASessionGetsAReply(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook, unlabel: true, config: botConfig, github: fakehub.Options{Users: []fakehub.UserSpec{{Login: "stranger"}}}})
+	repo := r.github.Repo(rigRepo)
+	b := r.background("bot")
+	repo.Comment(1, "/agentmux fly", "stranger")
+	r.said(b, 1, "/agentmux pause", "-1")
+	r.said(b, 1, "/agentmux fly @"+rigOwner, "-1")
+	replies := func() (texts []string) {
+		for _, c := range repo.Comments(1) {
+			if strings.HasPrefix(c.Body, "### agentmux: command refused\n") {
+				texts = append(texts, c.Body)
+			}
+		}
+		return texts
+	}
+	got := replies()
+	if len(got) != 2 || !strings.Contains(got[0], "no session works on this issue: retry begins one") || !strings.Contains(got[1], "there is no command fly") || strings.Contains(strings.Join(got, ""), "@"+rigOwner) {
+		t.Errorf("replies %q", got)
+	}
+	b.exit(syscall.SIGTERM)
+	r.expect(0, "bot", "--once")
+	if again := replies(); len(again) != 2 {
+		t.Errorf("replies %q", again)
+	}
+}

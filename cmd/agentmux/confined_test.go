@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/agentmux/agentmux/cmd/internal/job"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -83,5 +85,60 @@ func TestSecurity7AnApprovalReachesTheRunnerThatHasTheWork(t *testing.T) {
 	b.over()
 	if got := r.result(); got.Outcome != orchestrator.OutcomeDone || len(repo.Pulls()) != 1 {
 		t.Errorf("result %+v\n%s", got, b.out.String())
+	}
+}
+
+// A job that hands over what the output gate holds back says what is lost and what the next one begins from, which it does.
+func TestSecurity7AHandOverSaysWhatEndsWithItsRunner(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		saved bool // an earlier state of it is on the server
+		next  string
+	}{
+		"an earlier checkpoint is on the server": {true, "): the next sweep starts a job that continues from the last checkpoint on the server; /agentmux retry does it now"},
+		"none is":                                {false, "): the next sweep starts a job that begins once more; /agentmux retry does it now"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			held := filepath.Join(t.TempDir(), "go")
+			waits := fmt.Sprintf("      - run: {argv: [sh, -c, 'until [ -e \"$0\" ]; do sleep 0.05; done', %q]}\n", held)
+			r := newRunner(t, rigOptions{
+				playbook: strings.Replace(keyPlaybook(), "      - write: {file: a.txt", waits+"      - write: {file: a.txt", 1), config: "approval: {completion: true}\n",
+			})
+			repo := r.github.Repo(rigRepo)
+			repo.Label(1, "agentmux:quick", rigOwner)
+			r.event("issues", labelEventNow("agentmux:quick"))
+			r.setEnv(agedEnv, "1")
+			if !c.saved {
+				r.setEnv("AGENTMUX_INPUT_CHECKPOINT", "false")
+			}
+			b := r.background("issue", "1", "--headless")
+			r.eventually("it is saved, if it can be", func() bool { return !c.saved || len(r.savedOnes()) > 0 }, b.out.String)
+			r.write(held, "")
+			r.eventually("the gate is shown", func() bool { return strings.Contains(r.issueText(), "Reply: `/agentmux approve`") }, b.out.String)
+			b.exit(syscall.SIGUSR1)
+			r.setEnv(agedEnv, "")
+			former := r.result()
+			if former.Outcome != job.OutcomeHandover || !strings.HasPrefix(former.Next, "what was made") || !strings.HasSuffix(former.Next, c.next) ||
+				!strings.Contains(former.Next, " is lost with the runner, which it must not leave (") || !strings.Contains(former.Checkpoint, "on this runner only") {
+				t.Errorf("result %+v", former)
+			}
+			if said := runlog.Annotations(b.out.String(), "notice"); len(said) != 1 || !strings.HasSuffix(said["agentmux"], c.next) {
+				t.Errorf("annotations %q", said)
+			}
+			repo.SetRun(fakehub.Run{ID: 77, Attempt: 1, Status: "completed", Conclusion: "success"})
+			r.write(filepath.Join(r.dir, "playbook.yaml"), quickPlaybook)
+			r.anotherRunner(79)
+			r.event("workflow_dispatch", `{`+ofRepo+`,"inputs":{"issue":"1"}}`)
+			b = r.background("issue", "1", "--headless")
+			r.eventually("the gate is open once more", func() bool {
+				entries := managedSessions(t, filepath.Join(r.temp, "state"))
+				return len(entries) == 1 && entries[0].State != nil && entries[0].State.Gate != nil
+			}, b.out.String)
+			if s := r.onRunner().State; s.Stays != "" && c.saved || s.ResumeCount > 0 != c.saved {
+				t.Errorf("stays %q, resumed %d times", s.Stays, s.ResumeCount)
+			}
+			b.exit(syscall.SIGINT)
+		})
 	}
 }

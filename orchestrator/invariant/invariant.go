@@ -20,7 +20,7 @@ func Check(def *workflows.Definition, s *orchestrator.State) error {
 	return nil
 }
 
-var invariants = []func(*workflows.Definition, *orchestrator.State) string{checkTerminal, checkGroups, checkSchedule}
+var invariants = []func(*workflows.Definition, *orchestrator.State) string{checkTerminal, checkGroups, checkSchedule, checkHeld}
 
 func checkTerminal(def *workflows.Definition, s *orchestrator.State) string {
 	_, known := def.Phase(s.Phase)
@@ -76,6 +76,15 @@ func checkSchedule(def *workflows.Definition, s *orchestrator.State) string {
 		if !scheduled[id] {
 			return fmt.Sprintf("subplan %s is not in the schedule", id)
 		}
+	}
+	return ""
+}
+
+// checkHeld: a step that a pause has held up is one that its phase can take.
+func checkHeld(def *workflows.Definition, s *orchestrator.State) string {
+	phase, known := def.Phase(s.Phase)
+	if h := s.Held.Outcome; known && h != "" && len(phase.Next[h]) == 0 {
+		return fmt.Sprintf("phase %s ends with %q, which it cannot", s.Phase, h)
 	}
 	return ""
 }

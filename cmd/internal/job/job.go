@@ -73,7 +73,7 @@ func Run(ctx context.Context, f *site.Finder, asked string) error {
 	if err == nil && host.IsHandOver(ctx) && result.Outcome == OutcomeLost {
 		code = exit.NeedsHuman
 		result.Outcome, result.Sentence = OutcomeHandover, "the time of the job ends soon, so the session was let go of"
-		result.Next = "the next sweep starts a job that continues; /agentmux retry does it now"
+		result.Next = letGo(r.dir)
 	}
 	if text != "" {
 		ofError(&result, err, f.Redactor().Redact(text))

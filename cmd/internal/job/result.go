@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/cmd/internal/daemon"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/outcome"
@@ -69,20 +70,62 @@ func checkpointed(sess *session.Session, s *orchestrator.State) string {
 	if s.Phase == orchestrator.PhaseDone {
 		return ""
 	}
+	last, _ := saves(sess)
+	switch {
+	case last.at == "":
+		return "none: what is in no branch is lost with the runner"
+	case last.pushed:
+		return "of " + last.at + ", on the server: a job on another runner finds it"
+	}
+	return "of " + last.at + ", on this runner only: what is in no branch is lost with the runner"
+}
+
+// letGo says what the next job makes of the session in dir, which was handed over. A checkpoint that was pushed while a later one was asked
+// for has no record, so the note of the claim tells whether the server has one.
+func letGo(dir string) string {
+	const now = "; /agentmux retry does it now"
+	sess, s, err := outcome.Open(dir)
+	if err != nil {
+		return "the next sweep starts a job that continues from the last checkpoint on the server" + now
+	}
+	last, server := saves(sess)
+	if last.pushed {
+		return "the next sweep starts a job that continues" + now
+	}
+	text := "what was made"
+	if server.at != "" {
+		text += " after " + server.at
+	}
+	text += " is lost with the runner"
+	if s.Stays != "" {
+		text += ", which it must not leave (" + s.Stays + ")"
+	}
+	if note, err := claim.ReadNote(dir); err == nil && note.Checkpoint == "" && server.at == "" {
+		return text + ": the next sweep starts a job that begins once more" + now
+	}
+	return text + ": the next sweep starts a job that continues from the last checkpoint on the server" + now
+}
+
+// save is a checkpoint that is on record; the zero save is none.
+type save struct {
+	at     string // of day
+	pushed bool
+}
+
+// saves returns the last checkpoint of a session and the last one that is on the server, as its records have them.
+func saves(sess *session.Session) (last, server save) {
 	records, _, err := sess.Events(0)
 	if err != nil {
-		return ""
+		return save{}, save{}
 	}
-	for _, e := range slices.Backward(records) {
-		saved, is := e.Data.(orchestrator.CheckpointSavedRecord)
-		switch {
-		case is && saved.Pushed:
-			return "of " + e.TS.UTC().Format("15:04 UTC") + ", on the server: a job on another runner finds it"
-		case is:
-			return "of " + e.TS.UTC().Format("15:04 UTC") + ", on this runner only: what is in no branch is lost with the runner"
+	for _, e := range records {
+		if saved, is := e.Data.(orchestrator.CheckpointSavedRecord); is {
+			if last = (save{e.TS.UTC().Format("15:04 UTC"), saved.Pushed}); last.pushed {
+				server = last
+			}
 		}
 	}
-	return "none: what is in no branch is lost with the runner"
+	return last, server
 }
 
 // codeOf is the exit code of the outcome.
