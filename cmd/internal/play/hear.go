@@ -16,7 +16,7 @@ const hearPause = 200 * time.Millisecond
 var listed = regexp.MustCompile(`(?m)^- (\S+\.md): `)
 
 // early is in the answer about a message whose file the host is writing: it is listed before it can be read.
-const early = "call msg_read again"
+const early = "the host is writing it"
 
 // caller calls a tool of the session.
 type caller func(ctx context.Context, tool string, params map[string]any) (answer string, refused bool, err error)
