@@ -3,6 +3,7 @@ package main
 import (
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -31,6 +32,30 @@ func TestAnIssueGetsOnePullRequest(t *testing.T) {
 	r.expect(0, append(run, "--new")...)
 	if pulls := r.github.Repo(rigRepo).Pulls(); len(pulls) != 2 || pulls[0].Number != pull.Number {
 		t.Errorf("pull requests %+v", pulls)
+	}
+}
+
+// A session that was stopped is not continued for its issue beside the pull request that another clone opened meanwhile,
+// only by its name.
+func TestAStoppedSessionIsNotContinuedBesideAPullRequest(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: heldPlaybook})
+	run := append([]string{"issue", "1"}, quickRun...)
+	first := r.background(run...)
+	e := r.atWork("coder")
+	if code := first.exit(syscall.SIGINT); code != 130 {
+		t.Fatalf("exit %d\n%s", code, first.out.String())
+	}
+	other := r.elsewhere(rigOptions{playbook: quickPlaybook})
+	other.expect(0, append(run[:len(run):len(run)], "--new")...)
+	want := "acme/widgets#1 has the open pull request #2, " + r.github.URL() + "/acme/widgets/pull/2"
+	if res := r.expect(2, run...); !strings.Contains(res.err, want) || !strings.Contains(res.err, "agentmux resume "+e.Name) {
+		t.Errorf("%s", res.err)
+	}
+	r.write(filepath.Join(r.dir, "playbook.yaml"), quickPlaybook)
+	r.expect(0, "resume", e.Name, "--headless")
+	if n := len(r.github.Repo(rigRepo).Pulls()); n != 2 {
+		t.Errorf("%d pull requests", n)
 	}
 }
 
