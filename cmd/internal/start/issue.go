@@ -115,8 +115,8 @@ func existing(ctx context.Context, a *site.Finder, s *site.Site, repo ghsync.Rep
 		case request.Running:
 			return true, atWork(e)
 		case request.Owing, request.Unfinished:
-			if means == request.Unfinished {
-				if err := notBeside(ctx, s, repo, e); err != nil {
+			if means == request.Unfinished && !f.Take {
+				if err := notBeside(ctx, a, s, repo, e); err != nil {
 					return true, err
 				}
 			}
@@ -143,18 +143,20 @@ func finish(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry, 
 
 // notBeside refuses to continue a session without a pull request if the issue has that of another one: it was made while this
 // one had no host.
-func notBeside(ctx context.Context, s *site.Site, repo ghsync.Repo, e session.Entry) error {
+func notBeside(ctx context.Context, a *site.Finder, s *site.Site, repo ghsync.Repo, e session.Entry) error {
 	if s.Host.GitHub == nil || e.State.Completion.PRNumber > 0 {
 		return nil
 	}
+	stop := a.Waiting(fmt.Sprintf("GitHub about other work on %s#%d", repo, e.State.IssueNumber))
 	pull, err := s.Host.GitHub.OpenPullOf(ctx, repo, e.State.IssueNumber)
+	stop()
 	switch {
 	case err != nil:
 		return site.ExplainGitHub(err, "the pull requests of "+repo.String(), s.Identity.From)
 	case pull == nil || pull.Session == orchestrator.PublicID(e.State.SessionID, e.State.Identity): // one of its own that a kill kept it from noting
 		return nil
 	}
-	return exit.Usage(fmt.Errorf("%s#%d has the open pull request #%d, %s, of another session than %s, which has none; agentmux resume %s continues that all the same",
+	return exit.Usage(fmt.Errorf("%s#%d has the open pull request #%d, %s, of another session than %s, which has none; agentmux resume %s --take continues that all the same",
 		repo, e.State.IssueNumber, pull.Number, pull.URL, e.Name, e.Name))
 }
 
