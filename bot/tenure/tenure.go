@@ -278,8 +278,8 @@ func (t *tenure) over(s *orchestrator.State, err error) bool {
 	return s != nil && s.Ended() && err == nil
 }
 
-// unbegun gives the claim back where a command was stopped before anything of its session was begun: nothing of that runs, and
-// the issue is free for the next who asks. A bot keeps it, for the bot after it.
+// unbegun gives the claim back where a command was stopped before anything of its session was begun: nothing of
+// that runs, and the issue is free for the next who asks. A bot keeps it, for the bot after it.
 func (t *tenure) unbegun(ctx context.Context) {
 	if ctx.Err() == nil || t.Held == nil && !t.asked || t.Patient {
 		return

@@ -141,8 +141,8 @@ func finish(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry, 
 	return exit.Usage(fmt.Errorf("%s%s is not finished; agentmux resume %s continues it, --new starts another", e.Name, whose, e.Name))
 }
 
-// notBeside refuses to continue a session without a pull request if the issue has that of another one: it was made while this
-// one had no host.
+// notBeside refuses to continue a session without a pull request if the issue has that of another one: it was made
+// while this one had no host.
 func notBeside(ctx context.Context, a *site.Finder, s *site.Site, repo ghsync.Repo, e session.Entry) error {
 	if s.Host.GitHub == nil || e.State.Completion.PRNumber > 0 {
 		return nil
@@ -153,8 +153,8 @@ func notBeside(ctx context.Context, a *site.Finder, s *site.Site, repo ghsync.Re
 	switch {
 	case err != nil:
 		return site.ExplainGitHub(err, "the pull requests of "+repo.String(), s.Identity.From)
-	case pull == nil || pull.Session == orchestrator.PublicID(e.State.SessionID, e.State.Identity): // one of its own that a kill kept it from noting
-		return nil
+	case pull == nil || pull.Session == orchestrator.PublicID(e.State.SessionID, e.State.Identity):
+		return nil // one of its own is there if a kill kept it from noting that
 	}
 	return exit.Usage(fmt.Errorf("%s#%d has the open pull request #%d, %s, of another session than %s, which has none; agentmux resume %s --take continues that all the same",
 		repo, e.State.IssueNumber, pull.Number, pull.URL, e.Name, e.Name))
