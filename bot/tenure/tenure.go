@@ -77,6 +77,7 @@ func Run(ctx context.Context, r Runner, spec Spec) (*orchestrator.State, error) 
 		case errors.As(err, &other):
 			return t.overtaken(ctx, r, other)
 		case err != nil:
+			t.unbegun(ctx)
 			return nil, err
 		}
 		s, err := r.Run(ctx, t.Run)
@@ -85,6 +86,7 @@ func Run(ctx context.Context, r Runner, spec Spec) (*orchestrator.State, error) 
 			return s, err
 		}
 		if !t.over(s, err) {
+			t.unbegun(ctx)
 			return s, err
 		}
 		t.end(ctx)
@@ -144,7 +146,8 @@ func (l lost) Holder() string { return string(l) }
 
 type tenure struct {
 	Spec
-	note claim.Note
+	note  claim.Note
+	asked bool // for the claim, which the server may have made whatever came back
 }
 
 // begin claims the issue and notes it in the session.
@@ -214,18 +217,13 @@ func (t *tenure) acquire(ctx context.Context) (claim.Held, error) {
 	if err != nil {
 		return nil, err
 	}
+	if held, err := t.left(ctx, s); held != nil || err != nil {
+		return held, err
+	}
 	want := claim.Want{
 		Issue: s.IssueNumber, Session: orchestrator.PublicID(s.SessionID, s.Identity), Trigger: string(s.Trigger), State: claim.Running,
 	}
-	left, err := t.Desk.Leftovers(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, seen := range left {
-		if seen.Issue == want.Issue && seen.Claim.Session == want.Session {
-			return t.Desk.Adopt(seen)
-		}
-	}
+	t.asked = true
 	held, err := t.Desk.Take(ctx, want)
 	var taken *claim.TakenError
 	if !errors.As(err, &taken) {
@@ -239,6 +237,20 @@ func (t *tenure) acquire(ctx context.Context) (claim.Held, error) {
 		return t.Desk.Steal(ctx, taken.Seen, want)
 	}
 	return nil, err
+}
+
+// left is the claim of the session that this host has on the server; nil without one.
+func (t *tenure) left(ctx context.Context, s *orchestrator.State) (claim.Held, error) {
+	left, err := t.Desk.Leftovers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, seen := range left {
+		if seen.Issue == s.IssueNumber && seen.Claim.Session == orchestrator.PublicID(s.SessionID, s.Identity) {
+			return t.Desk.Adopt(seen)
+		}
+	}
+	return nil, nil
 }
 
 func (t *tenure) state() (*orchestrator.State, error) {
@@ -264,6 +276,26 @@ func (t *tenure) over(s *orchestrator.State, err error) bool {
 		return true
 	}
 	return s != nil && s.Ended() && err == nil
+}
+
+// unbegun gives the claim back where a command was stopped before anything of its session was begun: nothing of
+// that runs, and the issue is free for the next who asks. A bot keeps it, for the bot after it.
+func (t *tenure) unbegun(ctx context.Context) {
+	if ctx.Err() == nil || t.Held == nil && !t.asked || t.Patient {
+		return
+	}
+	s, err := t.state()
+	if err != nil || s.Ended() || len(s.Agents) > 0 || len(s.Pending) > 0 || len(s.Workspaces) > 0 {
+		return
+	}
+	if t.Held == nil {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+		defer cancel()
+		if t.Held, err = t.left(last, s); t.Held == nil || err != nil {
+			return // a claim that cannot be found is stale after some minutes
+		}
+	}
+	t.end(ctx)
 }
 
 // releaseTime bounds how long a claim is given back where it cannot be waited for: by a command, and by a bot

@@ -219,14 +219,67 @@ func (r *rig) ended(name, outcome, reason string, pending ...orchestrator.Effect
 	return dir
 }
 
-// A host that lets go of a session keeps the claim, and the next one of its id continues with it.
+// A command that is stopped before anything of its session was begun gives the claim back.
+func TestACommandThatIsStoppedAtOnceKeepsNoClaim(t *testing.T) {
+	for name, begun := range map[string]bool{"nothing was begun": false, "a workspace is wanted": true} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			if begun {
+				r.dir = r.ended("begun", "", "", orchestrator.Effect{ID: "1.1", Key: "workspace/x"})
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			_, err := tenure.Run(ctx, runner(func(ctx context.Context, _ host.RunSpec) (*orchestrator.State, error) {
+				stop()
+				return nil, ctx.Err()
+			}), r.spec())
+			if !errors.Is(err, context.Canceled) || (r.claimed() != "") != begun {
+				t.Errorf("claim %q, %v", r.claimed(), err)
+			}
+			if note, err := claim.ReadNote(r.dir); err != nil || (len(note.Claims) > 0) != begun {
+				t.Errorf("claim.json: %+v, %v", note, err)
+			}
+		})
+	}
+}
+
+// cut is a desk whose answer to a claim does not arrive, as the command is stopped.
+type cut struct {
+	claim.Desk
+	made claim.Desk // of the same host
+	stop func()
+}
+
+func (d cut) Take(ctx context.Context, want claim.Want) (claim.Held, error) {
+	_, err := d.made.Take(ctx, want)
+	d.stop()
+	return nil, errors.Join(err, ctx.Err())
+}
+
+// A command that is stopped while it claims gives back what the server has made of that.
+func TestACommandThatIsStoppedWhileItClaimsKeepsNoClaim(t *testing.T) {
+	r := newRig(t)
+	ctx, stop := context.WithCancel(t.Context())
+	spec, was := r.spec(), ""
+	spec.Desk = cut{spec.Desk, r.desk(r.id), func() { was = r.claimed(); stop() }}
+	_, err := tenure.Run(ctx, runner(func(context.Context, host.RunSpec) (*orchestrator.State, error) {
+		t.Error("the session runs")
+		return nil, nil
+	}), spec)
+	if !errors.Is(err, context.Canceled) || was == "" || r.claimed() != "" {
+		t.Errorf("claim %q, before %q, %v", r.claimed(), was, err)
+	}
+}
+
+// A bot that lets go of a session keeps the claim, and the next one of its id continues with it.
 func TestTheNextProcessContinuesWithTheClaim(t *testing.T) {
 	r := newRig(t)
 	ctx, letGo := context.WithCancel(t.Context())
+	let := r.spec()
+	let.Patient = true
 	_, err := tenure.Run(ctx, runner(func(ctx context.Context, _ host.RunSpec) (*orchestrator.State, error) {
 		letGo()
 		return &orchestrator.State{}, ctx.Err()
-	}), r.spec())
+	}), let)
 	if !errors.Is(err, context.Canceled) || r.claimed() == "" {
 		t.Fatalf("claim %q, %v", r.claimed(), err)
 	}

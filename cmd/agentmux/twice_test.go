@@ -3,7 +3,11 @@ package main
 import (
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // An issue whose pull request is open gets no second one without a word, from whichever clone.
@@ -31,6 +35,43 @@ func TestAnIssueGetsOnePullRequest(t *testing.T) {
 	r.expect(0, append(run, "--new")...)
 	if pulls := r.github.Repo(rigRepo).Pulls(); len(pulls) != 2 || pulls[0].Number != pull.Number {
 		t.Errorf("pull requests %+v", pulls)
+	}
+}
+
+// A session that was stopped is not continued for its issue beside the pull request that another clone opened meanwhile, nor one
+// that lost its issue, unless that is asked for.
+func TestAStoppedSessionIsNotContinuedBesideAPullRequest(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: heldPlaybook})
+	run := append([]string{"issue", "1"}, quickRun...)
+	first := r.background(run...)
+	e := r.atWork("coder")
+	if code := first.exit(syscall.SIGINT); code != 130 {
+		t.Fatalf("exit %d\n%s", code, first.out.String())
+	}
+	other := r.elsewhere(rigOptions{playbook: quickPlaybook})
+	other.expect(0, append(run[:len(run):len(run)], "--new")...)
+	want := "acme/widgets#1 has the open pull request #2, " + r.github.URL() + "/acme/widgets/pull/2"
+	file := filepath.Join(e.Dir, session.StateFile)
+	lost, err := orchestrator.Decode([]byte(r.read(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost.OutcomeReason = orchestrator.ReasonClaimLost
+	text, err := lost.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{run, {"resume", e.Name, "--headless"}} {
+		if res := r.expect(2, args...); !strings.Contains(res.err, want) || !strings.Contains(res.err, "agentmux resume "+e.Name+" --take") {
+			t.Errorf("%v: %s", args, res.err)
+		}
+		r.write(file, string(text))
+	}
+	r.write(filepath.Join(r.dir, "playbook.yaml"), quickPlaybook)
+	r.expect(0, "resume", e.Name, "--take", "--headless")
+	if n := len(r.github.Repo(rigRepo).Pulls()); n != 2 {
+		t.Errorf("%d pull requests", n)
 	}
 }
 

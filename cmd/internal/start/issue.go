@@ -13,6 +13,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/hostlog"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -114,6 +115,11 @@ func existing(ctx context.Context, a *site.Finder, s *site.Site, repo ghsync.Rep
 		case request.Running:
 			return true, atWork(e)
 		case request.Owing, request.Unfinished:
+			if means == request.Unfinished && !f.Take {
+				if err := notBeside(ctx, a, s, repo, e); err != nil {
+					return true, err
+				}
+			}
 			return true, finish(ctx, a, s, e, means == request.Owing, f)
 		}
 	}
@@ -133,6 +139,25 @@ func finish(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry, 
 		return hosting.Foreground(ctx, a, s, e.Dir, host.RunSpec{Resume: true})
 	}
 	return exit.Usage(fmt.Errorf("%s%s is not finished; agentmux resume %s continues it, --new starts another", e.Name, whose, e.Name))
+}
+
+// notBeside refuses to continue a session without a pull request if the issue has that of another one: it was made
+// while this one had no host.
+func notBeside(ctx context.Context, a *site.Finder, s *site.Site, repo ghsync.Repo, e session.Entry) error {
+	if s.Host.GitHub == nil || e.State.Completion.PRNumber > 0 {
+		return nil
+	}
+	stop := a.Waiting(fmt.Sprintf("GitHub about other work on %s#%d", repo, e.State.IssueNumber))
+	pull, err := s.Host.GitHub.OpenPullOf(ctx, repo, e.State.IssueNumber)
+	stop()
+	switch {
+	case err != nil:
+		return site.ExplainGitHub(err, "the pull requests of "+repo.String(), s.Identity.From)
+	case pull == nil || pull.Session == orchestrator.PublicID(e.State.SessionID, e.State.Identity):
+		return nil // one of its own is there if a kill kept it from noting that
+	}
+	return exit.Usage(fmt.Errorf("%s#%d has the open pull request #%d, %s, of another session than %s, which has none; agentmux resume %s --take continues that all the same",
+		repo, e.State.IssueNumber, pull.Number, pull.URL, e.Name, e.Name))
 }
 
 func atWork(e session.Entry) error {

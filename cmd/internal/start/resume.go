@@ -15,6 +15,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/cmd/internal/steer"
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -171,12 +172,30 @@ func resume(ctx context.Context, a *site.Finder, r resumed) error {
 			return err
 		}
 	}
+	if err := r.notAfter(ctx, a, s); err != nil {
+		return err
+	}
 	steer.TellUnread(a, e)
 	spec.Attended = a.Terminal && !r.headless
 	if !spec.Attended || e.State != nil && !e.State.Interactive && !asksAgain(e.State) {
 		return hosting.Foreground(ctx, a, s, e.Dir, spec)
 	}
 	return resumeDetached(ctx, a, s, e, spec)
+}
+
+// notAfter refuses a session whose issue another host took over, if that has opened a pull request since.
+func (r resumed) notAfter(ctx context.Context, a *site.Finder, s *site.Site) error {
+	e := r.entry
+	if r.take || e.State == nil || e.State.OutcomeReason != orchestrator.ReasonClaimLost || e.State.IssueNumber == 0 {
+		return nil
+	}
+	if s.Log == nil { // not connected yet
+		if err := a.Connect(ctx, s, &hostlog.Log{Terminal: a.Err}); err != nil {
+			return err
+		}
+	}
+	owner, name, _ := strings.Cut(string(e.State.Repo), "/")
+	return notBeside(ctx, a, s, ghsync.Repo{Owner: owner, Name: name}, e)
 }
 
 // trusted returns the site of the session. It fails if the session is not of this machine.

@@ -1,4 +1,4 @@
-package trial
+package trial_test
 
 import (
 	"io"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/cmd/internal/trial"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/redact"
 )
@@ -17,7 +18,7 @@ func TestOnlyAYesStartsATest(t *testing.T) {
 		"\n": true, "y\n": true, "Yes\n": true, "n\n": false, "N\n": false, "no\n": false, "NO\n": false, "q\n": false, "yes?\n": false, "": false,
 	} {
 		a := &site.Finder{Console: console.New(console.Streams{In: strings.NewReader(typed), Out: io.Discard, Err: io.Discard, Terminal: true}, func() *redact.Redactor { return redact.New() })}
-		may, err := Options{Limit: Limit}.consent(t.Context(), a, agent.Provider{Name: "script"})
+		may, err := trial.Consent(trial.Options{Limit: trial.Limit}, t.Context(), a, agent.Provider{Name: "script"})
 		if may != starts || (err != nil) != (typed == "") {
 			t.Errorf("%q: %t, %v", typed, may, err)
 		}

@@ -1,0 +1,3 @@
+package trial
+
+var Consent = Options.consent
