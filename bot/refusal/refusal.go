@@ -5,9 +5,9 @@ package refusal
 
 import (
 	"context"
-	"slices"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"time"
 

@@ -93,7 +93,6 @@ func refuseTransferred(t *testing.T, there int) {
 		t.Fatalf("it is number %d there, want %d", number, moved+there)
 	}
 	gadgets.Label(number, "agentmux", "mia") // GitHub keeps labels that are there, too
-	teller, j, own := tellerOf(t, server)
 	teller, own, j := newTeller(t, server)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -116,31 +115,6 @@ func refuseTransferred(t *testing.T, there int) {
 	}
 }
 
-// tellerOf returns one that refuses requests of octo/widgets, its journal and its account.
-func tellerOf(t *testing.T, server *fakehub.Server) (*refusal.Teller, *journal.Journal, ghsync.Account) {
-	t.Helper()
-	client, err := ghsync.New(transport.Options{
-		APIURL: server.API(), GraphQLURL: server.GraphQL(), ServerURL: server.URL(), Pause: time.Millisecond,
-		Token:  transport.StaticToken(transport.ModeToken, redact.NewSecret(server.Token("robo")), transport.Addresses{API: server.API(), GraphQL: server.GraphQL(), Server: server.URL()}),
-		Limits: transport.Limits{WriteEvery: time.Nanosecond},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	own, err := client.Viewer(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := journal.Open(t.TempDir(), journal.Options{Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	teller := refusal.New(refusal.Options{
-		Client: client, Repo: func() ghsync.Repo { return ghsync.Repo{Owner: "octo", Name: "widgets"} }, Own: own, Journal: j, Label: "agentmux", Redactor: redact.New(), Now: time.Now,
-	})
-	return teller, j, own
-}
-
 // A refusal whose label could not be taken off is carried out later. A label that was set again meanwhile is another
 // request, which is judged.
 func TestARefusalThatIsCarriedOutLaterTakesNoOtherRequest(t *testing.T) {
@@ -157,7 +131,7 @@ func TestARefusalThatIsCarriedOutLaterTakesNoOtherRequest(t *testing.T) {
 			issue := repo.AddIssue(fakehub.IssueSpec{Title: "Say two", Author: "mia"})
 			repo.Label(issue, "agentmux", "mia")
 			repo.Label(issue, "agentmux:quick", "mia")
-			teller, j, _ := tellerOf(t, server)
+			teller, _, j := newTeller(t, server)
 			mia := ghsync.Account{Login: "mia", ID: server.UserID("mia"), Type: "User"}
 			trigger := func(name string) gate.Trigger {
 				return gate.LabelTrigger(ghsync.LabelEvent{Name: name, Added: true, At: clock, Actor: mia})
