@@ -134,14 +134,14 @@ var table = []row{
 	{6, "ghsync", "ghsync/joblog ghsync/transport ghsync/transport/thing ghsync/markdown internal/redact internal/sanitize internal/crash"},
 	{6, "orchestrator/session/register", "orchestrator/session orchestrator internal/agent/process internal/durable"}, // of all projects of a machine, while a session knows itself alone; a process that was killed reserves nothing
 	{5, "orchestrator/session", "internal/lenient orchestrator/decide orchestrator/duty orchestrator/invariant orchestrator/replay orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact internal/durable internal/crash"},
-	{5, "orchestrator/story", "internal/usage orchestrator workflows/agents"},      // one place says why, what is owed and what is next; status, monitor and mirror read it
-	{3, "orchestrator/decide/fault", "orchestrator"},                               // apart from the reducer: records compared with records, no state
-	{3, "orchestrator/decide/ending", "orchestrator"},                              // as fault: reports in words
-	{3, "orchestrator/decide/dialog", "orchestrator"},                              // reports judged, apart from what is done
-	{3, "orchestrator/decide/retry", "orchestrator"},                               // numbers alone: how often, and how long between
-	{3, "orchestrator/decide/substitute", "orchestrator"},                          // the crew asks it, too, before it holds a start back
-	{3, "orchestrator/postbox", "internal/durable orchestrator workflows/message"}, // files alone: the writer is a tool, the reader the engine
-	{3, "orchestrator/post", "orchestrator orchestrator/toolset workflows workflows/message"},           // as team: what becomes of a message is decided apart from the phases, and tools ask who has mail
+	{5, "orchestrator/story", "internal/usage orchestrator workflows/agents"},                 // one place says why, what is owed and what is next; status, monitor and mirror read it
+	{3, "orchestrator/decide/fault", "orchestrator"},                                          // apart from the reducer: records compared with records, no state
+	{3, "orchestrator/decide/ending", "orchestrator"},                                         // as fault: reports in words
+	{3, "orchestrator/decide/dialog", "orchestrator"},                                         // reports judged, apart from what is done
+	{3, "orchestrator/decide/retry", "orchestrator"},                                          // numbers alone: how often, and how long between
+	{3, "orchestrator/decide/substitute", "orchestrator"},                                     // the crew asks it, too, before it holds a start back
+	{3, "orchestrator/postbox", "internal/durable orchestrator workflows/message"},            // files alone: the writer is a tool, the reader the engine
+	{3, "orchestrator/post", "orchestrator orchestrator/toolset workflows workflows/message"}, // as team: what becomes of a message is decided apart from the phases, and tools ask who has mail
 	{4, "orchestrator/decide", "internal/lenient orchestrator/decide/dialog orchestrator/decide/ending orchestrator/decide/fault orchestrator/decide/retry orchestrator/decide/substitute orchestrator/post orchestrator/team orchestrator/duty orchestrator/invariant orchestrator/move orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/agents workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
 	{3, "orchestrator/upgrade", "orchestrator workflows workflows/artifact"},
 	{3, "orchestrator/invariant", "orchestrator workflows"},
