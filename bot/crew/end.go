@@ -38,6 +38,16 @@ func (r *Crew) TakePanes(ctx context.Context, s *orchestrator.State) error {
 	return r.stopStrays(ctx, found, s)
 }
 
+// LetGo ends the server of a session that stopped before anything of it was begun, unless a person is attached.
+func (r *Crew) LetGo(ctx context.Context, s *orchestrator.State) {
+	if len(s.Agents) > 0 || len(s.Pending) > 0 || len(s.Workspaces) > 0 {
+		return
+	}
+	if err := r.ClosePanes(ctx, 2*time.Second, false); err != nil && !errors.Is(err, tmux.ErrNoServer) {
+		r.Log.Warn("tmux server not ended", "session", r.sess.Name(), "err", err)
+	}
+}
+
 // EndLaunches ends every agent and removes what a launch has outside of the session directory.
 // A host that was killed at the end may have left both.
 func (r *Crew) EndLaunches(ctx context.Context, s *orchestrator.State) error {
