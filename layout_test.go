@@ -106,7 +106,7 @@ var table = []row{
 		" orchestrator workflows workflows/agents workflows/artifact internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/outgate internal/crash internal/redact"}, // no panes, no programs of agents
 	{8, "bot/roster", "bot/project internal/document internal/durable internal/gitrepo internal/gitrepo/clone internal/gitrepo/workspace orchestrator/duty orchestrator/session orchestrator/session/register orchestrator/team orchestrator workflows/agents workflows/message"}, // what only a run of an agents file has: the host, which runs every session, calls it
 	{6, "bot/lineage", "internal/gitrepo internal/gitrepo/remote orchestrator"},                                     // it is told what the output gate finds: records and commits alone
-	{8, "bot/handover", "ghsync/transport orchestrator/decide orchestrator/duty orchestrator/session orchestrator"}, // the last checkpoint of a host, and its record
+	{8, "bot/handover", "bot/place ghsync/transport internal/gitrepo orchestrator/decide orchestrator/duty orchestrator/session orchestrator"}, // the last checkpoint of a host, and its record
 	{7, "bot/guarded", "ghsync"},                                        // apart from the work: what it asks first is told to it
 	{3, "bot/notice", "internal/command orchestrator workflows/agents"}, // a desktop, and two states to compare: no session, no pane
 	{8, "bot/display", "ghsync/mirror ghsync/transport orchestrator"},   // mirrors run beside an engine, which knows none of them

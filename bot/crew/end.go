@@ -39,7 +39,7 @@ func (r *Crew) TakePanes(ctx context.Context, s *orchestrator.State) error {
 }
 
 // LetGo ends the server of a session that stopped before anything of it was begun, unless a person is attached.
-func (r *Crew) LetGo(ctx context.Context, s *orchestrator.State) {
+func LetGo(ctx context.Context, r *Crew, s *orchestrator.State) {
 	if len(s.Agents) > 0 || len(s.Pending) > 0 || len(s.Workspaces) > 0 {
 		return
 	}

@@ -6,7 +6,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/duty"
@@ -29,20 +31,20 @@ func Save(ctx context.Context, sess *session.Session, s *orchestrator.State, che
 		if err != nil {
 			return s, err
 		}
-		if res.Path != "" {
+		if res.Path != "" || made.Path == "" {
 			made = res
 		}
 		if made.Pushed = res.Pushed; res.Skipped == "" || !transport.Wait(ctx, pause) {
 			break
 		}
 	}
-	if made.Path == "" {
-		return s, nil // the last one is the same
+	if made.Path == "" && made.Refused == s.Stays {
+		return s, nil // the last one is the same, and on record; the engine may have ended before it knew of it
 	}
 	next := s.Clone()
 	next.Seq++
 	next.Stays = made.Refused
-	record := orchestrator.CheckpointSavedRecord{Ref: made.Path, SHA: made.Commit, LeftOut: made.Findings, Pushed: made.Pushed, Stays: made.Refused}
+	record := orchestrator.CheckpointSavedRecord{Ref: gitrepo.CheckpointRef(place.Of(sess.Dir, s).String()), SHA: made.Commit, LeftOut: made.Findings, Pushed: made.Pushed, Stays: made.Refused}
 	err := sess.Commit(decide.Step{State: next, Changed: true, Events: []orchestrator.Event{
 		{Seq: next.Seq, TS: orchestrator.At(time.Now()), Type: record.Type(), Phase: s.Phase, Visit: s.Visit, Data: record},
 	}})

@@ -211,7 +211,7 @@ func isCommit(source string) bool {
 func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, error) {
 	s := r.state.Load()
 	defer r.crew.StartRecorders()()
-	defer func() { r.crew.LetGo(ctx, r.state.Load()) }()
+	defer func() { crew.LetGo(ctx, r.crew, r.state.Load()) }()
 	if !s.Ended() || spec.Resume || inbox.Holds(r.sess, s) {
 		if err := errors.Join(r.work.HoldBase(ctx, s), r.crew.TellSettings(ctx, s), r.crew.TakePanes(ctx, s), r.work.Mend(ctx, s)); err != nil {
 			return s, err

@@ -58,8 +58,10 @@ func (r *workspaces) Checkpoint(ctx context.Context, e orchestrator.Effect, s *o
 	if err != nil {
 		return orchestrator.Result{}, err
 	}
-	if same, err := k.same(ctx, old, tree); err != nil || same && (away == nil || away.Last == old) {
+	if same, err := k.same(ctx, old, tree); err != nil {
 		return orchestrator.Result{}, err
+	} else if same && (away == nil || away.Last == old) {
+		return orchestrator.Result{Commit: old, Findings: k.sieve.Left.Names(), Refused: k.stays, Pushed: away != nil}, nil
 	}
 	commit, err := k.commit(ctx, s, files, tree)
 	if err == nil {
