@@ -105,7 +105,7 @@ var table = []row{
 	{8, "bot/work", "bot/checkpoint bot/guarded bot/lineage bot/material bot/project bot/spares bot/place bot/config ghsync ghsync/pulltext ghsync/transport ghsync/markdown orchestrator/decide orchestrator/duty orchestrator/engine orchestrator/session orchestrator/session/register" +
 		" orchestrator workflows workflows/agents workflows/artifact internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/outgate internal/crash internal/redact"}, // no panes, no programs of agents
 	{8, "bot/roster", "bot/project internal/document internal/durable internal/gitrepo internal/gitrepo/clone internal/gitrepo/workspace orchestrator/duty orchestrator/session orchestrator/session/register orchestrator/team orchestrator workflows/agents workflows/message"}, // what only a run of an agents file has: the host, which runs every session, calls it
-	{6, "bot/lineage", "internal/gitrepo internal/gitrepo/remote orchestrator"},                                     // it is told what the output gate finds: records and commits alone
+	{6, "bot/lineage", "internal/gitrepo internal/gitrepo/remote orchestrator"},                                                                // it is told what the output gate finds: records and commits alone
 	{8, "bot/handover", "bot/place ghsync/transport internal/gitrepo orchestrator/decide orchestrator/duty orchestrator/session orchestrator"}, // the last checkpoint of a host, and its record
 	{7, "bot/guarded", "ghsync"},                                        // apart from the work: what it asks first is told to it
 	{3, "bot/notice", "internal/command orchestrator workflows/agents"}, // a desktop, and two states to compare: no session, no pane
