@@ -12,7 +12,8 @@ import (
 // Server returns the one whose panes the crew uses.
 func (r *Crew) Server() *tmux.Server { return r.panes.server }
 
-// LookAtScreen reads the screen of a pane that was silent for a minute when it was listed, and returns the evidence of a turn's end.
+// LookAtScreen reads the screen of a pane that was silent for a minute when it was listed, and returns the evidence of
+// a turn's end.
 func (r *Crew) LookAtScreen(ctx context.Context, launch orchestrator.Launch, listed tmux.Pane) (turnEnded string) {
 	out := orchestrator.AgentReport{Launch: launch, Silence: orchestrator.Duration(time.Minute)}
 	(&observer{Crew: r}).lookAtScreen(ctx, &out, listed, signal.Status{State: signal.Working})

@@ -11,7 +11,8 @@ import (
 	"github.com/agentmux/agentmux/internal/agent"
 )
 
-// Preflight says what Lacks says, else which flags its installed program lacks, and which tokens of GitHub its agents must not get.
+// Preflight says what Lacks says, else which flags its installed program lacks, and which tokens of GitHub its agents
+// must not get.
 func (r *sandbox) Preflight(ctx context.Context, p agent.Provider, interactive bool) []string {
 	found := r.Lacks(p, interactive)
 	if len(found) == 0 {

@@ -1,6 +1,7 @@
 // Package refusal tells people why their request is not carried out: it takes the request labels off
 // the issue and writes one comment, once for each trigger, however often it is killed on the way. It
-// is used by the bot. A refused command that no session shows gets one comment, too. The journal remembers what was decided and what was told.
+// is used by the bot. A refused command that no session shows gets one comment, too. The journal remembers what was decided
+// and what was told.
 package refusal
 
 import (
@@ -121,7 +122,7 @@ func (t *Teller) comment(ctx context.Context, d journal.Decided) (id int64, err 
 	return id, err
 }
 
-// there returns our comment with a marker on an issue, 0 if there is none yet.
+// there returns our comment with a marker on an issue; 0 before it is written.
 func (t *Teller) there(ctx context.Context, issue int, marker ghsync.Marker) (id int64, err error) {
 	all, err := ghsync.Comments{Client: t.o.Client}.Since(ctx, t.o.Repo(), issue, t.o.Now().Add(-lookBack))
 	for _, c := range all {

@@ -16,7 +16,7 @@ import (
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
-// A refused command gets one reply, whoever tries it how often; it names nobody and links nothing.
+// A refused command gets one reply, however often it is tried; it names no account and links nothing.
 func TestACommandGetsOneReply(t *testing.T) {
 	roles := map[string]fakehub.Role{"octo/widgets": fakehub.Write}
 	server := fakehub.Start(t, fakehub.Options{

@@ -106,7 +106,7 @@ func letGo(dir string) string {
 	return text + ": the next sweep starts a job that continues from the last checkpoint on the server" + now
 }
 
-// save is a checkpoint that is on record; the zero save is none.
+// save is a checkpoint that is on record; the zero save means no checkpoint.
 type save struct {
 	at     string // of day
 	pushed bool
