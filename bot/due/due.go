@@ -85,6 +85,11 @@ func (s *Set) next(now time.Time) (number int, wait time.Duration, ok bool) {
 
 // Run looks at what is due until ctx ends.
 func (s *Set) Run(ctx context.Context, now func() time.Time) {
+	defer func() {
+		s.mu.Lock()
+		s.looking = false
+		s.mu.Unlock()
+	}()
 	for ctx.Err() == nil {
 		number, wait, ok := s.next(now())
 		if ok {

@@ -38,8 +38,8 @@ func Save(ctx context.Context, sess *session.Session, s *orchestrator.State, che
 			break
 		}
 	}
-	if made.Path == "" && made.Refused == s.Stays {
-		return s, nil // the last one is the same, and on record; the engine may have ended before it knew of it
+	if made.Path == "" && (made.Commit == "" || made.Refused == s.Stays) {
+		return s, nil // the last one is the same, and on record: the engine may have ended before it noted one
 	}
 	next := s.Clone()
 	next.Seq++
