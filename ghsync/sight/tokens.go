@@ -39,8 +39,8 @@ func TokensAt(at transport.Addresses, now func() time.Time) *Tokens {
 	return &Tokens{at: at, now: now, seen: map[[sha256.Size]byte]read{}}
 }
 
-// Private names a private repository that a token can read. It is empty if there is none, if the token may not
-// list any, or if the server does not know it. What was answered holds for an hour.
+// Private names a private repository that a token can read. Empty means that it reads none, that it may not list any,
+// or that the server does not know it. What was answered holds for an hour.
 func (t *Tokens) Private(ctx context.Context, token string) (string, error) {
 	key := sha256.Sum256([]byte(token))
 	t.mu.Lock()
