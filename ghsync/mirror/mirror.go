@@ -124,6 +124,7 @@ type Mirror struct {
 	notBefore time.Time
 	dirty     time.Time   // since when the status is behind; zero: it is not
 	edits     []time.Time // of the status, newest last, within an hour
+	unseen    int         // edits in a row that did not find the status comment
 	finishing bool
 	ending    func() bool // Run is to end: no further request is begun
 }

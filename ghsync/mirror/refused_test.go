@@ -89,6 +89,26 @@ func TestStatusThatWasNotFoundHasNoTwin(t *testing.T) {
 	}
 }
 
+// A comment that is listed, but never found by its edit, as where something between here and GitHub refuses that, is
+// tried a few times. Then the rest is shown, and the next host owes it.
+func TestAStatusThatIsNeverFoundIsGivenUp(t *testing.T) {
+	want := calmEnd(t, paces["in step"])
+	st := newStage(t)
+	st.server.Inject(fakehub.Fault{Route: "PATCH .../issues/comments/{id}", Status: 404, Message: "Not Found"})
+	st.run(st.mirror(st.options()))
+	if hits := st.server.Hits(); hits < 3 || hits > 8 {
+		t.Errorf("%d edits were sent", hits)
+	}
+	if trouble := mirror.Trouble(st.session.Dir); mirror.Shown(st.session.Dir, st.state.Seq) || !strings.Contains(trouble, "comment not found") {
+		t.Errorf("shown %v, trouble %q", mirror.Shown(st.session.Dir, st.state.Seq), trouble)
+	}
+	st.server.Heal()
+	st.finish(st.mirror(st.options()))
+	if got := st.end(); got != want || mirror.Trouble(st.session.Dir) != "" {
+		t.Errorf("end:\n%s\nwant:\n%s\ntrouble %q", got, want, mirror.Trouble(st.session.Dir))
+	}
+}
+
 // The verdict on the commit leads to the status comment, also where that came late.
 func TestVerdictOnCommitWaitsForItsLink(t *testing.T) {
 	st := newStage(t)

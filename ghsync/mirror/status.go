@@ -131,9 +131,7 @@ func (m *Mirror) status(ctx context.Context) (time.Duration, error) {
 		if err := m.places.deleted(ctx, err); err != nil {
 			return 0, err
 		}
-		m.st.StatusCommentID = 0
-		m.st.Ambiguous++ // a server that lags may still have it
-		return time.Millisecond, m.save()
+		return m.notFound(err)
 	case transport.HasCode(err, transport.CodeLocked):
 		m.poster.lockedBy(cmp.Or(m.st.StatusOn, m.o.Issue), err)
 		m.st.StatusCommentID = 0
@@ -141,9 +139,27 @@ func (m *Mirror) status(ctx context.Context) (time.Duration, error) {
 	case err != nil:
 		return 0, err
 	}
-	m.st.StatusDigest = digest
+	m.st.StatusDigest, m.unseen = digest, 0
 	m.edited()
 	return 0, m.save()
+}
+
+// maxUnseen is how many edits in a row may not find the status comment: after the pauses of so many failures no list
+// lags, and each comment that was made was removed at once, or may be read and not edited.
+const maxUnseen = 5
+
+// notFound has the status comment, whose edit was not found, looked for at the end of the pass, since a server that
+// lags may still have it, and made again if it is not listed. The error is err once that was done often enough.
+func (m *Mirror) notFound(err error) (time.Duration, error) {
+	if m.unseen++; m.unseen >= maxUnseen {
+		return 0, err
+	}
+	m.st.StatusCommentID = 0
+	m.st.Ambiguous++
+	if saved := m.save(); saved != nil || m.unseen == 1 {
+		return time.Millisecond, saved
+	}
+	return 0, &transport.RetryAfter{Scope: "absence", Err: fmt.Errorf("the status: %s", err)}
 }
 
 func (m *Mirror) edited() {
