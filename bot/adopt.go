@@ -47,7 +47,7 @@ func (r *repository) adopt(ctx context.Context) error {
 }
 
 // mislay takes a claim that belongs to nothing here. Of a session that had begun its issue is told that it
-// ends; a request is judged once more. A session that cannot be read, as one of a newer version, is left.
+// ends; a request is judged once more. The claim of a session that a newer version made is kept for it.
 func (r *repository) mislay(ctx context.Context, held claim.Held) error {
 	ends, err := r.lookout.Mislay(ctx, held, func(name string) bool { return r.lacks(name) && !recall.Unheard(held.Seen(), r.journal) })
 	if ends == nil || err != nil {

@@ -51,7 +51,7 @@ func (o owner) Find(ctx context.Context, number int, pull bool) (ear.Subject, er
 	t, err := o.shelf.Read(issue)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return s, nil
+		return s, o.lookout.Newer(issue)
 	case err != nil:
 		return s, err
 	}
