@@ -132,7 +132,7 @@ func owes(e session.Entry) bool {
 // rung has a session run that was told something at a terminal while no goroutine ran it, and drops a ticket that was stopped there.
 func (r *repository) rung(name string) {
 	if t, err := r.shelf.Stopped(name); err == nil {
-		if _, err := r.dropTicket(t.Issue, t.Dropped); err != nil {
+		if _, err := r.dropTicket(t.Issue, t.Dropped, r.account.Client.Now()); err != nil {
 			r.log().Warn("a ticket is dropped at the next start", "issue", t.Issue, "err", err)
 		}
 	}

@@ -124,7 +124,7 @@ func (r *repository) claimed(ctx context.Context, issue int) (host claim.HostID,
 
 // closed stops what works on an issue that was closed.
 func (r *repository) closed(ctx context.Context, issue int) error {
-	if dropped, err := r.dropTicket(issue, "the issue was closed"); dropped || err != nil {
+	if dropped, err := r.dropTicket(issue, "the issue was closed", time.Time{}); dropped || err != nil {
 		return err
 	}
 	if h := r.sessions.of(issue); h != nil && h.live() {

@@ -257,7 +257,7 @@ func TestATicketIsStoppedFromOutside(t *testing.T) {
 	if got, err := s.Read(12); err != nil || got.Dropped != "mia stopped it" {
 		t.Errorf("read: dropped %q, %v", got.Dropped, err)
 	}
-	if got, err := s.Drop(12, "the issue was closed"); err != nil || got.Dropped != "mia stopped it" {
+	if got, err := s.Drop(12, "the issue was closed", time.Time{}); err != nil || got.Dropped != "mia stopped it" {
 		t.Errorf("dropped again: %q, %v", got.Dropped, err)
 	}
 	if got, err := s.Stopped(one.Session); err != nil || got.Issue != 12 {
@@ -266,7 +266,7 @@ func TestATicketIsStoppedFromOutside(t *testing.T) {
 	if got, err := s.Stopped("20261121-100431-issue-3"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("of another one: issue %d, %v", got.Issue, err)
 	}
-	if got, err := s.Drop(4, "the issue was closed"); err != nil || got.Issue != 0 {
+	if got, err := s.Drop(4, "the issue was closed", time.Time{}); err != nil || got.Issue != 0 {
 		t.Errorf("without a ticket: issue %d, %v", got.Issue, err)
 	}
 	later := one
