@@ -213,7 +213,7 @@ func TestNoLabelIsTakenOffBesideATicketThatCannotBeRead(t *testing.T) {
 // A label that was set again is not taken off while another host is about to begin: that one takes off all of them with
 // its state label, and reads from one that is gone before that a person has withdrawn the request. Nor is it taken off
 // while that host may be giving its claim back because what it had in its queue was refused or stopped: who has read that
-// and sets the label asks for something new. A session that runs is no such case.
+// and sets the label asks for something new. Beside a session that runs it goes at once.
 func TestGitHub36ALabelIsLeftToAHostThatIsAboutToBegin(t *testing.T) {
 	for _, state := range []string{"", ghsync.LabelQueued, ghsync.LabelRunning} {
 		f := wanted()

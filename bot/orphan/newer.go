@@ -33,7 +33,7 @@ func (l *Lookout) keepsNewer(q Request, held claim.Held) bool {
 }
 
 // Newer returns why nothing is done about an issue whose session a newer agentmux made, as a *session.NewerError; nil:
-// there is no such session, or another host has taken its claim.
+// it has none, or another host has taken its claim.
 func (l *Lookout) Newer(issue int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -260,6 +260,12 @@ func TestATicketIsStoppedFromOutside(t *testing.T) {
 	if got, err := s.Drop(12, "the issue was closed", time.Time{}); err != nil || got.Dropped != "mia stopped it" {
 		t.Errorf("dropped again: %q, %v", got.Dropped, err)
 	}
+	noticed := time.Date(2026, 11, 21, 10, 9, 0, 0, time.UTC)
+	for _, at := range []time.Time{noticed, noticed.Add(time.Hour)} {
+		if got, err := s.Drop(12, "another reason", at); err != nil || got.Dropped != "mia stopped it" || !got.Stopped.Equal(noticed) {
+			t.Errorf("noticed by its owner: dropped %q at %s, %v", got.Dropped, got.Stopped, err)
+		}
+	}
 	if got, err := s.Stopped(one.Session); err != nil || got.Issue != 12 {
 		t.Errorf("stopped: issue %d, %v", got.Issue, err)
 	}

@@ -20,7 +20,7 @@ const aheadEnv = "AGENTMUX_TEST_AHEAD"
 func runAhead(panes string) int {
 	return runProcess(panes, func(a *app, _ context.CancelCauseFunc) {
 		a.Now = func() time.Time {
-			text, _ := os.ReadFile(os.Getenv(aheadEnv)) // there is none yet
+			text, _ := os.ReadFile(os.Getenv(aheadEnv)) // not there yet: no time is added
 			by, _ := time.ParseDuration(string(text))
 			return time.Now().Add(by)
 		}
