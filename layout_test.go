@@ -159,15 +159,16 @@ var table = []row{
 	{0, "orchestrator/seal", ""},  // of bytes, whatever they say
 	{0, "orchestrator/stamp", ""}, // below all that has a moment in a file
 	{3, "bot/config", "workflows workflows/message internal/agent internal/document"},
-	{2, "orchestrator/toolset", "workflows workflows/artifact workflows/message"},                                                       // below duty, which judges calls by the table; a row knows definitions and no state
-	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize internal/document"},                                     // sanitize folds names that look alike; the table of paths is a document
-	{2, "ghsync/joblog", "ghsync/transport"},                                                                                            // apart from transport: what speaks with another host has no way to a token
-	{2, "ghsync/installation", "ghsync/transport internal/redact"},                                                                      // of an App: the transport keeps its tokens, and knows no key
-	{0, "ghsync/transport/thing", ""},                                                                                                   // words alone: below the transport, which tells what is missing, and beside the client
-	{1, "ghsync/transport", "ghsync/transport/thing internal/pace internal/ratelimit internal/redact internal/skew internal/turnstile"}, // knows addresses and tokens, and nothing of issues
-	{1, "ghsync/markdown", "internal/redact internal/sanitize"},                                                                         // of the mirror and of the pull request; a commit's message is made harmless by it, too
-	{1, "workflows/artifact", "workflows internal/document"},                                                                            // above the definitions: a review is of a role, the context shows the phases
-	{0, "workflows", "workflows/agents workflows/prompt internal/document"},                                                             // a definition is checked with the prompts it names, and may carry a team
+	{2, "orchestrator/toolset", "workflows workflows/artifact workflows/message"},                   // below duty, which judges calls by the table; a row knows definitions and no state
+	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize internal/document"}, // sanitize folds names that look alike; the table of paths is a document
+	{2, "ghsync/joblog", "ghsync/transport"},                                                        // apart from transport: what speaks with another host has no way to a token
+	{2, "ghsync/installation", "ghsync/transport internal/redact"},                                  // of an App: the transport keeps its tokens, and knows no key
+	{0, "ghsync/transport/thing", ""},                                                               // words alone: below the transport, which tells what is missing, and beside the client
+	{0, "ghsync/transport/answers", ""},                                                             // a bounded store: below the transport, which says what is worth keeping
+	{1, "ghsync/transport", "ghsync/transport/answers ghsync/transport/thing internal/pace internal/ratelimit internal/redact internal/skew internal/turnstile"}, // knows addresses and tokens, and nothing of issues
+	{1, "ghsync/markdown", "internal/redact internal/sanitize"},             // of the mirror and of the pull request; a commit's message is made harmless by it, too
+	{1, "workflows/artifact", "workflows internal/document"},                // above the definitions: a review is of a role, the context shows the phases
+	{0, "workflows", "workflows/agents workflows/prompt internal/document"}, // a definition is checked with the prompts it names, and may carry a team
 	{-1, "workflows/prompt", "internal/document"},
 	{-1, "workflows/message", "internal/document"},                                                 // beside agents: a message is read alike in a session and in a directory of files alone
 	{-1, "workflows/agents", "internal/document"},                                                  // below the definitions: one of kind agents carries a team

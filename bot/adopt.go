@@ -47,7 +47,7 @@ func (r *repository) adopt(ctx context.Context) error {
 }
 
 // mislay takes a claim that belongs to nothing here. Of a session that had begun its issue is told that it
-// ends; a request is judged once more. A session that cannot be read, as one of a newer version, is left.
+// ends; a request is judged once more. The claim of a session that a newer version made is kept for it.
 func (r *repository) mislay(ctx context.Context, held claim.Held) error {
 	ends, err := r.lookout.Mislay(ctx, held, func(name string) bool { return r.lacks(name) && !recall.Unheard(held.Seen(), r.journal) })
 	if ends == nil || err != nil {
@@ -132,7 +132,7 @@ func owes(e session.Entry) bool {
 // rung has a session run that was told something at a terminal while no goroutine ran it, and drops a ticket that was stopped there.
 func (r *repository) rung(name string) {
 	if t, err := r.shelf.Stopped(name); err == nil {
-		if _, err := r.dropTicket(t.Issue, t.Dropped); err != nil {
+		if _, err := r.dropTicket(t.Issue, t.Dropped, r.account.Client.Now()); err != nil {
 			r.log().Warn("a ticket is dropped at the next start", "issue", t.Issue, "err", err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/again"
 	"github.com/agentmux/agentmux/bot/claim"
@@ -51,7 +52,7 @@ func (o owner) Find(ctx context.Context, number int, pull bool) (ear.Subject, er
 	t, err := o.shelf.Read(issue)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return s, nil
+		return s, o.lookout.Newer(issue)
 	case err != nil:
 		return s, err
 	}
@@ -141,9 +142,9 @@ func (r *repository) permission(ctx context.Context, login string) (ghsync.Permi
 }
 
 // Drop takes a ticket out of the queue, or ends what a host left that is gone.
-func (o owner) Drop(ctx context.Context, s ear.Subject, by ghsync.Account) error {
+func (o owner) Drop(ctx context.Context, s ear.Subject, by ghsync.Account, at time.Time) error {
 	why := fmt.Sprintf("@%s stopped it", by.Login)
-	if dropped, err := o.dropTicket(s.Issue, why); dropped || err != nil || !s.Lost {
+	if dropped, err := o.dropTicket(s.Issue, why, at); dropped || err != nil || !s.Lost {
 		return err
 	}
 	o.judging.Lock()

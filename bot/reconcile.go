@@ -103,7 +103,7 @@ func (r *repository) facts(ctx context.Context, issue int, record ghsync.Record,
 		err = r.lookout.Forget(ctx, issue)
 	}
 	if host != "" {
-		f.Claim = &gate.Claim{Host: host.String(), Unproven: host != r.bot.host && !r.bot.Once && r.lookout.Unproven(issue), Served: r.shelf.Served(issue), Unread: r.shelf.Unread(issue), Serves: r.lookout.Serves(issue)}
+		f.Claim = &gate.Claim{Host: host.String(), Unproven: host != r.bot.host && !r.bot.Once && r.lookout.Unproven(issue), Served: r.shelf.Served(issue), Unread: r.shelf.Unread(issue) || r.lookout.Newer(issue) != nil, Serves: r.lookout.Serves(issue)}
 		h := r.sessions.of(issue)
 		f.Claim.Ending = host == r.bot.host && r.shelf.Ends(issue, h != nil && h.state.Load().Ended(), r.journal.Refused)
 	}
@@ -124,7 +124,7 @@ func (r *repository) claimed(ctx context.Context, issue int) (host claim.HostID,
 
 // closed stops what works on an issue that was closed.
 func (r *repository) closed(ctx context.Context, issue int) error {
-	if dropped, err := r.dropTicket(issue, "the issue was closed"); dropped || err != nil {
+	if dropped, err := r.dropTicket(issue, "the issue was closed", time.Time{}); dropped || err != nil {
 		return err
 	}
 	if h := r.sessions.of(issue); h != nil && h.live() {

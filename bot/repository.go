@@ -135,7 +135,7 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 		Repo: r.repo, RepoID: r.id, Host: b.host, SingleHost: b.Config.Bot.SingleHost, Write: b.Config.GitHub.WriteEvery(), Free: b.queue.Free, Clock: claim.Clock{Now: b.Now}, Log: b.Log,
 	})
 	r.lookout = orphan.New(orphan.Options{
-		Desk: r.desk, Own: b.host, Issue: b.Issue, Quiet: b.Commanded, Found: func(issue int) { r.met.Add(issue, time.Time{}) }, Room: b.queue.Room, Now: b.Now, Log: r.log(),
+		Desk: r.desk, Own: b.host, Project: r.dir(), Issue: b.Issue, Quiet: b.Commanded, Found: func(issue int) { r.met.Add(issue, time.Time{}) }, Room: b.queue.Room, Now: b.Now, Log: r.log(),
 		Saved: r.saved.Saved, Divide: act.Divide,
 	})
 	return r, err

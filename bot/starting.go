@@ -70,7 +70,7 @@ func (w *waiting) refused(ctx context.Context, d gate.Decision) {
 	if err := w.repo.refusals.Refuse(ctx, w.Issue, d); err != nil {
 		w.repo.log().Warn("a refusal is carried out later", "issue", w.Issue, "err", err)
 	}
-	w.drop(ctx, d.Reason)
+	w.drop(ctx, d.Reason, w.Stopped)
 }
 
 // make makes the session from the tip of the base, and takes the ticket down. A decision says why

@@ -31,7 +31,7 @@ type waiting struct {
 	former  *mirror.Placard // of the session that this one follows; nil: there is none
 
 	begin chan struct{}        // has a value: it has a slot
-	end   chan string          // why it is dropped
+	end   chan ticket.Ticket   // it is dropped
 	news  chan comment.Waiting // the newest that is to be shown
 }
 
@@ -54,7 +54,7 @@ func newWaiting(r *repository, t ticket.Ticket, held claim.Held) (*waiting, erro
 	if err != nil {
 		return nil, err
 	}
-	w := &waiting{Ticket: t, repo: r, held: held, placard: p, begin: make(chan struct{}, 1), end: make(chan string, 1), news: make(chan comment.Waiting, 1)}
+	w := &waiting{Ticket: t, repo: r, held: held, placard: p, begin: make(chan struct{}, 1), end: make(chan ticket.Ticket, 1), news: make(chan comment.Waiting, 1)}
 	if f := t.Former; f != nil {
 		w.former, err = mirror.OpenPlacard(o, r.shelf.Former(t.Issue), mirror.Ticket{
 			Session: f.Session, Identity: f.Identity, Began: f.Claimed, Taken: true, Begun: true, Follower: orchestrator.PublicID(t.Session, t.Identity),
@@ -83,18 +83,18 @@ func (r *repository) enqueue(t ticket.Ticket, held claim.Held) error {
 	return nil
 }
 
-// dropTicket has the ticket of an issue end without a session, and reports whether there was one. One
-// that is just beginning becomes a session that is stopped.
-func (r *repository) dropTicket(issue int, why string) (bool, error) {
+// dropTicket has the ticket of an issue end without a session, and reports whether there was one. One that is
+// just beginning becomes a session that is stopped. at is when a person asked for that; zero: none did.
+func (r *repository) dropTicket(issue int, why string, at time.Time) (bool, error) {
 	r.shelving.Lock()
 	defer r.shelving.Unlock()
-	t, err := r.shelf.Drop(issue, why)
+	t, err := r.shelf.Drop(issue, why, at)
 	if err != nil || t.Issue == 0 {
 		return false, err
 	}
 	crash.Point("drop ticket", "")
 	if e, ok := r.bot.queue.Remove(t.Key()).(entry); ok {
-		e.end <- why
+		e.end <- t
 	}
 	return true, nil
 }
@@ -128,7 +128,7 @@ func (w *waiting) tell(now comment.Waiting) {
 func (w *waiting) run(ctx context.Context) (err error) {
 	defer w.repo.bot.survive(w.log(), &err)
 	if w.Dropped != "" {
-		w.drop(ctx, w.Dropped)
+		w.drop(ctx, w.Dropped, w.Stopped)
 		return nil
 	}
 	if served, err := orphan.Served(ctx, w.repo.account.Client, w.repo.journal, w.Ticket, w.repo.bot.Config.Bot.Label, w.repo.own); err != nil {
@@ -157,8 +157,8 @@ func (w *waiting) run(ctx context.Context) (err error) {
 		case <-w.held.Lost():
 			w.lost()
 			return nil
-		case why := <-w.end:
-			w.drop(ctx, why)
+		case t := <-w.end:
+			w.drop(ctx, t.Dropped, t.Stopped)
 			return nil
 		case <-w.begin:
 			if w.starting(ctx) {
@@ -200,12 +200,12 @@ func (w *waiting) gone(ctx context.Context) {
 	w.repo.bot.queue.Remove(w.Key())
 	w.repo.bot.queue.Yield(w.Key())
 	w.repo.log().Info("a ticket is dropped: its issue was deleted or transferred", "issue", w.Issue)
-	w.drop(ctx, "the issue was deleted or transferred")
+	w.drop(ctx, "the issue was deleted or transferred", time.Time{})
 }
 
-// drop tells on the issue why the ticket does not begin, and gives it up.
-func (w *waiting) drop(ctx context.Context, why string) {
-	for !mirror.Insist(ctx, w.placard.Drop, why, w.log()) {
+// drop tells on the issue why the ticket does not begin, and gives it up with what was asked before at.
+func (w *waiting) drop(ctx context.Context, why string, at time.Time) {
+	for !mirror.Insist(ctx, w.repo.refusals.Withdraw(w.placard.Drop, w.Issue, at), why, w.log()) {
 		if w.repo.bot.Once || !transport.Wait(ctx, refusedPause) {
 			return // the next start does it
 		}

@@ -166,7 +166,7 @@ func (c *Client) BranchRules(ctx context.Context, repo Repo, branch string) ([]s
 // known is false for an account that may not read the setting.
 func (c *Client) ActionsOpenPulls(ctx context.Context, repo Repo) (may, known bool, err error) {
 	answer, resp, err := api(c).Repositories.GetDefaultWorkflowPermissions(ctx, repo.Owner, repo.Name)
-	if err = served(resp, err); isRefusal(err) {
+	if err = served(c, resp, err); isRefusal(err) {
 		return false, false, nil
 	}
 	if err != nil {

@@ -50,9 +50,9 @@ func (c *Client) readViewer(ctx context.Context) (Account, error) {
 	if err := c.ask(ctx, viewerDocument, nil, &answer); !errors.Is(err, errNoGraphQL) {
 		return answer.Viewer.account(), err
 	}
-	user, _, err := api(c).Users.Get(ctx, "")
+	user, resp, err := api(c).Users.Get(ctx, "")
 	if err != nil {
-		return Account{}, transport.Plain(err)
+		return Account{}, served(c, resp, err)
 	}
 	return Account{Login: user.GetLogin(), ID: user.GetID(), Type: user.GetType()}, nil
 }
@@ -124,7 +124,7 @@ func (c *Client) Permission(ctx context.Context, repo Repo, login string) (Permi
 // CurrentPermission asks the server again, for the check before the first push.
 func (c *Client) CurrentPermission(ctx context.Context, repo Repo, login string) (Permission, error) {
 	answer, resp, err := api(c).Repositories.GetPermissionLevel(ctx, repo.Owner, repo.Name, login)
-	err = served(resp, err)
+	err = served(c, resp, err)
 	if transport.IsNotFound(err) {
 		return Permission{Account: Account{Login: login}}, nil
 	}

@@ -86,20 +86,23 @@ func (c *Client) send(ctx context.Context, method, path string, in, out any) (*g
 		return nil, fmt.Errorf("make request: %w", err)
 	}
 	resp, err := api(c).Do(ctx, req, out)
-	return resp, sent(req, err)
+	return resp, sent(c, req, err)
 }
 
 // served returns the error of a call through a service of the library, as do would.
-func served(resp *github.Response, err error) error {
+func served(c *Client, resp *github.Response, err error) error {
 	if resp == nil { // nothing came back
 		return transport.Plain(err)
 	}
-	return sent(resp.Request, err)
+	return sent(c, resp.Request, err)
 }
 
 // sent returns the error of a request that was sent.
-func sent(req *http.Request, err error) error {
+func sent(c *Client, req *http.Request, err error) error {
 	crash.Point("GitHub "+req.Method, thing.At(req.URL.Path))
+	if transport.Misread(err) {
+		c.stack.Discard(req)
+	}
 	if req.Method == http.MethodPost && transport.Misread(err) {
 		return &transport.Ambiguous{Method: req.Method, Path: req.URL.Path, Err: transport.ErrUnreadable}
 	}

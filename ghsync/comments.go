@@ -18,7 +18,7 @@ type Comments struct{ Client *Client }
 // account that wrote it.
 func (c Comments) Create(ctx context.Context, repo Repo, on int, body markdown.Text) (id, author int64, err error) {
 	made, resp, err := api(c.Client).Issues.CreateComment(ctx, repo.Owner, repo.Name, on, &github.IssueComment{Body: new(body.String())})
-	if err := served(resp, err); err != nil {
+	if err := served(c.Client, resp, err); err != nil {
 		return 0, 0, fmt.Errorf("comment on %d: %w", on, err)
 	}
 	return made.GetID(), made.GetUser().GetID(), nil
@@ -37,7 +37,7 @@ func (c Comments) Edit(ctx context.Context, repo Repo, id int64, body markdown.T
 // Delete succeeds if the comment is not there.
 func (c Comments) Delete(ctx context.Context, repo Repo, id int64) error {
 	resp, err := api(c.Client).Issues.DeleteComment(ctx, repo.Owner, repo.Name, id)
-	if err = served(resp, err); err != nil && !transport.IsNotFound(err) {
+	if err = served(c.Client, resp, err); err != nil && !transport.IsNotFound(err) {
 		return fmt.Errorf("delete comment %d: %w", id, err)
 	}
 	return nil
@@ -46,7 +46,7 @@ func (c Comments) Delete(ctx context.Context, repo Repo, id int64) error {
 // Since lists the comments of an issue or a pull request that changed at or after
 // since, oldest first.
 func (c Comments) Since(ctx context.Context, repo Repo, n int, since time.Time) ([]Comment, error) {
-	items, err := every(ctx, "list comments", func(ctx context.Context, page github.ListOptions) ([]*github.IssueComment, *github.Response, error) {
+	items, err := every(ctx, c.Client, "list comments", func(ctx context.Context, page github.ListOptions) ([]*github.IssueComment, *github.Response, error) {
 		opts := &github.IssueListCommentsOptions{Since: new(since.UTC()), ListOptions: page}
 		return api(c.Client).Issues.ListComments(ctx, repo.Owner, repo.Name, n, opts)
 	})
@@ -58,13 +58,13 @@ func (c Comments) Since(ctx context.Context, repo Repo, n int, since time.Time) 
 }
 
 // every returns the items of all pages of a list.
-func every[T any](ctx context.Context, what string, read func(context.Context, github.ListOptions) ([]T, *github.Response, error)) ([]T, error) {
+func every[T any](ctx context.Context, c *Client, what string, read func(context.Context, github.ListOptions) ([]T, *github.Response, error)) ([]T, error) {
 	var all []T
 	opts, list := github.ListOptions{PerPage: 100, Page: 1}, &transport.Pages{}
 	ctx = list.Context(ctx)
 	for opts.Page > 0 {
 		items, resp, err := read(ctx, opts)
-		if err = served(resp, err); err == nil {
+		if err = served(c, resp, err); err == nil {
 			opts.Page, err = list.Next(opts.Page, resp.NextPage)
 		}
 		if err != nil {

@@ -1,6 +1,7 @@
 package ghsync_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -226,6 +227,53 @@ func TestUnusableAnswersAreNotKept(t *testing.T) {
 				}
 				if len(w.sent) != 3 {
 					t.Errorf("%s: %d sent", body, len(w.sent))
+				}
+			})
+		})
+	}
+}
+
+// An answer of another shape than what was asked for is JSON, and its tag may be confirmed. It is forgotten: the next reading
+// brings the answer that is there by then.
+func TestAnswersOfAnotherShapeAreForgotten(t *testing.T) {
+	repo := ghsync.Repo{Owner: "octo", Name: "widgets"}
+	for name, read := range map[string]func(context.Context, *ghsync.Client) error{
+		"a repository": func(ctx context.Context, c *ghsync.Client) error {
+			_, err := c.Repository(ctx, "octo", "widgets")
+			return err
+		},
+		"by its id": func(ctx context.Context, c *ghsync.Client) error { _, err := c.RepositoryByID(ctx, 7); return err },
+		"an issue":  func(ctx context.Context, c *ghsync.Client) error { _, err := c.Issue(ctx, repo, 1); return err },
+		"comments": func(ctx context.Context, c *ghsync.Client) error {
+			_, err := (ghsync.Comments{Client: c}).Since(ctx, repo, 1, time.Time{})
+			return err
+		},
+		"a path": func(ctx context.Context, c *ghsync.Client) error {
+			return c.Read(ctx, "repos/octo/widgets/languages", &map[string]any{})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			over(t, func(n int, req *http.Request) (*http.Response, error) {
+				right := repoJSON
+				if name == "comments" {
+					right = `[{"id":7}]`
+				}
+				switch {
+				case req.Header.Get("If-None-Match") != "":
+					return respond(304, "", "ETag", `"1"`)
+				case n == 1:
+					return respond(200, `"another shape"`, "ETag", `"1"`)
+				}
+				return respond(200, right, "ETag", `"1"`)
+			}, func(t *testing.T, c *ghsync.Client, w *wire) {
+				if err := read(t.Context(), c); !errors.Is(err, transport.ErrUnreadable) {
+					t.Errorf("another shape: %v", err)
+				}
+				if err := read(t.Context(), c); err != nil || w.sent[1].header.Get("If-None-Match") != "" {
+					t.Errorf("the next reading: %v, if none match %q", err, w.sent[1].header.Get("If-None-Match"))
+				}
+				if err := read(t.Context(), c); err != nil || w.sent[len(w.sent)-1].header.Get("If-None-Match") == "" {
+					t.Errorf("the right answer is not kept: %v", err)
 				}
 			})
 		})

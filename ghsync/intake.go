@@ -30,7 +30,7 @@ func (c Intake) LabelledIssues(ctx context.Context, repo Repo, label string, pag
 func (c Intake) issues(ctx context.Context, repo Repo, opts github.IssueListByRepoOptions, page int) (issues []Issue, more bool, err error) {
 	opts.ListOptions = onePage(page)
 	items, resp, err := api(c.Client).Issues.ListByRepo(ctx, repo.Owner, repo.Name, &opts)
-	if err = served(resp, err); page > numberedPages && transport.HasCode(err, transport.CodeValidation) {
+	if err = served(c.Client, resp, err); page > numberedPages && transport.HasCode(err, transport.CodeValidation) {
 		return nil, false, nil
 	}
 	if err != nil {
@@ -87,7 +87,7 @@ func (c Intake) CommentsSince(ctx context.Context, repo Repo, since time.Time, p
 func (c Intake) comments(ctx context.Context, repo Repo, opts github.IssueListCommentsOptions, page int) (comments []IssueComment, more bool, err error) {
 	opts.Sort, opts.ListOptions = new("updated"), onePage(page)
 	items, resp, err := api(c.Client).Issues.ListComments(ctx, repo.Owner, repo.Name, 0, &opts)
-	if err := served(resp, err); err != nil {
+	if err := served(c.Client, resp, err); err != nil {
 		return nil, false, fmt.Errorf("list comments: %w", err)
 	}
 	for _, i := range items {
@@ -110,7 +110,7 @@ type FoundIssue struct {
 func (c Intake) SearchIssues(ctx context.Context, query string, page int) (found []FoundIssue, total int, err error) {
 	opts := &github.SearchOptions{Sort: "created", Order: "asc", ListOptions: onePage(page)}
 	out, resp, err := api(c.Client).Search.Issues(ctx, query, opts)
-	if err := served(resp, err); err != nil {
+	if err := served(c.Client, resp, err); err != nil {
 		return nil, 0, fmt.Errorf("search issues: %w", err)
 	}
 	for _, i := range out.Issues {
@@ -135,7 +135,7 @@ type Review struct {
 
 // Reviews returns the reviews of a pull request, oldest first.
 func (c Intake) Reviews(ctx context.Context, repo Repo, pr int) ([]Review, error) {
-	items, err := every(ctx, "list reviews", func(ctx context.Context, opts github.ListOptions) ([]*github.PullRequestReview, *github.Response, error) {
+	items, err := every(ctx, c.Client, "list reviews", func(ctx context.Context, opts github.ListOptions) ([]*github.PullRequestReview, *github.Response, error) {
 		return api(c.Client).PullRequests.ListReviews(ctx, repo.Owner, repo.Name, pr, &opts)
 	})
 	var all []Review
@@ -161,7 +161,7 @@ func (c Intake) OpenPulls(ctx context.Context, repo Repo) ([]OpenPull, error) {
 	items, resp, err := api(c.Client).PullRequests.List(ctx, repo.Owner, repo.Name, &github.PullRequestListOptions{
 		State: "open", Sort: "updated", Direction: "desc", ListOptions: github.ListOptions{PerPage: 50},
 	})
-	if err := served(resp, err); err != nil {
+	if err := served(c.Client, resp, err); err != nil {
 		return nil, fmt.Errorf("list open pull requests: %w", err)
 	}
 	var all []OpenPull
@@ -181,7 +181,7 @@ type RunState struct {
 // Run reads a run; a deleted one is a *NotFound.
 func (c Intake) Run(ctx context.Context, repo Repo, id int64) (RunState, error) {
 	run, resp, err := api(c.Client).Actions.GetWorkflowRunByID(ctx, repo.Owner, repo.Name, id)
-	if err := served(resp, err); err != nil {
+	if err := served(c.Client, resp, err); err != nil {
 		return RunState{}, fmt.Errorf("read run %d: %w", id, err)
 	}
 	return RunState{Attempt: run.GetRunAttempt(), Completed: run.GetStatus() == "completed"}, nil

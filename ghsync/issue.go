@@ -33,9 +33,9 @@ func (i Issue) HasLabel(name string) bool {
 // Issue reads issue n. One that was transferred is read where it is now. Errors:
 // ErrPullRequest, *NotFound (Gone: deleted), *Moved.
 func (c *Client) Issue(ctx context.Context, repo Repo, n int) (Issue, error) {
-	i, _, err := api(c).Issues.Get(ctx, repo.Owner, repo.Name, n)
+	i, resp, err := api(c).Issues.Get(ctx, repo.Owner, repo.Name, n)
 	if err != nil {
-		return Issue{}, fmt.Errorf("read issue %d: %w", n, transport.Plain(err))
+		return Issue{}, fmt.Errorf("read issue %d: %w", n, served(c, resp, err))
 	}
 	if i.IsPullRequest() {
 		return Issue{}, fmt.Errorf("%s#%d %w", repo, n, transport.ErrPullRequest)

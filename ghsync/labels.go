@@ -23,7 +23,7 @@ func SameLabel(a, b string) bool { return strings.EqualFold(a, b) }
 
 // Labels returns the repository's labels.
 func (c *Client) Labels(ctx context.Context, repo Repo) ([]Label, error) {
-	items, err := every(ctx, "list labels", func(ctx context.Context, opts github.ListOptions) ([]*github.Label, *github.Response, error) {
+	items, err := every(ctx, c, "list labels", func(ctx context.Context, opts github.ListOptions) ([]*github.Label, *github.Response, error) {
 		return api(c).Issues.ListLabels(ctx, repo.Owner, repo.Name, &opts)
 	})
 	var all []Label

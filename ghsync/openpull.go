@@ -33,7 +33,7 @@ func (c *Client) OpenPullOf(ctx context.Context, repo Repo, issue int) (*Session
 	opts := &github.PullRequestListOptions{State: "open", Sort: "created", Direction: "desc", ListOptions: github.ListOptions{PerPage: 100, Page: 1}}
 	for opts.Page > 0 && opts.Page <= maxOpenPages {
 		pulls, resp, err := api(c).PullRequests.List(ctx, repo.Owner, repo.Name, opts)
-		if err := served(resp, err); err != nil {
+		if err := served(c, resp, err); err != nil {
 			return nil, fmt.Errorf("list open pull requests: %w", err)
 		}
 		for _, p := range pulls {

@@ -140,7 +140,7 @@ func (p *PullRequest) find(ctx context.Context, spec PullRequestSpec) (*github.P
 	found, resp, err := api(p.Client).PullRequests.List(ctx, spec.Repo.Owner, spec.Repo.Name, &github.PullRequestListOptions{
 		State: "all", Head: spec.HeadOwner + ":" + spec.Branch, ListOptions: github.ListOptions{PerPage: 50},
 	})
-	if err := served(resp, err); err != nil {
+	if err := served(p.Client, resp, err); err != nil {
 		return nil, fmt.Errorf("list pull requests: %w", err)
 	}
 	// A server may ignore a head it does not know and list everything.
@@ -204,7 +204,7 @@ func (p *PullRequest) Retarget(ctx context.Context, repo Repo, number int, base 
 
 func (p *PullRequest) read(ctx context.Context, repo Repo, number int) (*github.PullRequest, error) {
 	have, resp, err := api(p.Client).PullRequests.Get(ctx, repo.Owner, repo.Name, number)
-	return have, served(resp, err)
+	return have, served(p.Client, resp, err)
 }
 
 // create opens a draft, or marks the title where the server has no drafts.

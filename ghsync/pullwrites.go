@@ -59,7 +59,7 @@ func (w clientPulls) Open(ctx context.Context, repo Repo, draft PullDraft) (Open
 		in.Draft = new(true)
 	}
 	pr, resp, err := api(w.c).PullRequests.Create(ctx, repo.Owner, repo.Name, in)
-	return OpenedPull{pr}, served(resp, err)
+	return OpenedPull{pr}, served(w.c, resp, err)
 }
 
 func (w clientPulls) Edit(ctx context.Context, repo Repo, number int, edit PullEdit) error {

@@ -60,7 +60,7 @@ func (r Receipts) once(post func() error) error {
 
 // Given returns who gave a comment which of the reactions that receipts are made of.
 func (r Receipts) Given(ctx context.Context, repo Repo, comment int64) (map[string][]Account, error) {
-	items, err := every(ctx, "list reactions", func(ctx context.Context, opts github.ListOptions) ([]*github.Reaction, *github.Response, error) {
+	items, err := every(ctx, r.Client, "list reactions", func(ctx context.Context, opts github.ListOptions) ([]*github.Reaction, *github.Response, error) {
 		return api(r.Client).Reactions.ListIssueCommentReactions(ctx, repo.Owner, repo.Name, comment, &opts)
 	})
 	given := map[string][]Account{}

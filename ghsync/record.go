@@ -179,7 +179,7 @@ func (r recordReader) comments(ctx context.Context, repo Repo, n int) (all []Com
 	ctx = list.Context(ctx)
 	for opts.Page > 0 {
 		items, resp, err := api(r.c).Issues.ListComments(ctx, repo.Owner, repo.Name, n, opts)
-		if err := served(resp, err); err != nil {
+		if err := served(r.c, resp, err); err != nil {
 			return nil, 0, fmt.Errorf("list comments: %w", err)
 		}
 		for _, i := range items {

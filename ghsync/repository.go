@@ -40,9 +40,9 @@ type Repository struct {
 
 // Repository reads a repository. A renamed one is followed; the result has its new name.
 func (c *Client) Repository(ctx context.Context, owner, name string) (Repository, error) {
-	r, _, err := api(c).Repositories.Get(ctx, owner, name)
+	r, resp, err := api(c).Repositories.Get(ctx, owner, name)
 	if err != nil {
-		return Repository{}, transport.Plain(err)
+		return Repository{}, served(c, resp, err)
 	}
 	return c.withAccess(ctx, r)
 }
@@ -82,9 +82,9 @@ func unlessFinal(err error) error {
 
 // RepositoryByID reads a repository by its id, which survives renames and transfers.
 func (c *Client) RepositoryByID(ctx context.Context, id int64) (Repository, error) {
-	r, _, err := api(c).Repositories.GetByID(ctx, id)
+	r, resp, err := api(c).Repositories.GetByID(ctx, id)
 	if err != nil {
-		return Repository{}, transport.Plain(err)
+		return Repository{}, served(c, resp, err)
 	}
 	return toRepository(r), nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
+	"github.com/agentmux/agentmux/internal/gitrepo/repotest"
 )
 
 // asked is how many listings of the server a call cost.
@@ -311,6 +312,39 @@ func TestGitHub40ARefusedBranchSinksNoBeat(t *testing.T) {
 	}
 	if err := held.Check(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// A claim that the server does not let the host renew sinks no beat and no other claim.
+func TestGitHub40ARefusedClaimSinksNothingElse(t *testing.T) {
+	w := newWorld(t)
+	h := w.host()
+	var all []claim.Held
+	for issue := 1; issue <= 3; issue++ {
+		all = append(all, w.take(h, issue, claim.Running))
+	}
+	refused, others := w.ref("claims/2"), w.ref("claims/1")+w.ref("claims/3")
+	hooks := t.TempDir()
+	repotest.Write(t, hooks, map[string]string{"update": "#!/bin/sh\ncase $1 in refs/agentmux/claims/2) exit 1 ;; esac\n"})
+	repotest.Git(t, w.Repo(widgets).Dir(), "config", "core.hooksPath", hooks)
+	h.clock.pass(5 * time.Minute) // a silence after which all of them are renewed
+	for range 2 {
+		beat := w.ref("hosts/" + h.id.String())
+		if err := h.Beat(t.Context()); err == nil {
+			t.Error("the refusal is not told")
+		}
+		if w.ref("hosts/"+h.id.String()) == beat {
+			t.Error("the beat did not arrive")
+		}
+		h.clock.pass(2 * time.Minute)
+	}
+	if w.ref("claims/2") != refused || w.ref("claims/1")+w.ref("claims/3") == others {
+		t.Error("the wrong claims were renewed")
+	}
+	for i, held := range all {
+		if err := held.Check(t.Context()); err != nil {
+			t.Errorf("issue %d: %v", i+1, err)
+		}
 	}
 }
 

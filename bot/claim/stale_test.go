@@ -70,6 +70,25 @@ func TestGitHub38ASilentHostLosesItsClaim(t *testing.T) {
 	}
 }
 
+// A host that does not know yet that its claim was taken gives back nothing: its release is a compare-and-swap on the claim
+// that was its own.
+func TestAReleaseRemovesNoClaimOfAnotherHost(t *testing.T) {
+	w := newWorld(t)
+	one, two := w.host(), w.host()
+	held := w.take(one, 12, claim.Running)
+	_, stolen, err := w.steal(two, w.watch(two, 12, 10*time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lost *claim.LostError
+	if err := held.Release(t.Context()); !errors.As(err, &lost) || lost.Host != two.id {
+		t.Errorf("release: %v", err)
+	}
+	if at := w.ref("claims/12"); at != stolen.Seen().ID {
+		t.Errorf("the claim is %q, want that of the other host", at)
+	}
+}
+
 func TestAHostThatBeatsKeepsItsClaim(t *testing.T) {
 	w := newWorld(t)
 	one, two := w.host(), w.host()

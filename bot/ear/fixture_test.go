@@ -135,7 +135,7 @@ func (o *owner) Wake(context.Context, ear.Subject) error {
 	return nil
 }
 
-func (o *owner) Drop(_ context.Context, _ ear.Subject, by ghsync.Account) error {
+func (o *owner) Drop(_ context.Context, _ ear.Subject, by ghsync.Account, _ time.Time) error {
 	o.step("drop")
 	o.asked = append(o.asked, "drop by "+by.Login)
 	o.subject.Ticket = false

@@ -2,6 +2,7 @@ package ear
 
 import (
 	"context"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/ghsync"
@@ -44,7 +45,7 @@ func (o One) state() (*orchestrator.State, error) {
 func (o One) Wake(context.Context, Subject) error { return nil }
 
 // Drop does nothing: there are no tickets.
-func (o One) Drop(context.Context, Subject, ghsync.Account) error { return nil }
+func (o One) Drop(context.Context, Subject, ghsync.Account, time.Time) error { return nil }
 
 // EndFollowUps does nothing: the command follows no pull request.
 func (o One) EndFollowUps(context.Context, Subject, ghsync.Account) error { return nil }

@@ -16,8 +16,8 @@ type Owner interface {
 	// Wake says that a session has a new line or a note. It runs the session if nothing does: a host
 	// that reads a note shows it. It does not wait for the run.
 	Wake(ctx context.Context, s Subject) error
-	// Drop takes a ticket out of the queue, or ends what a host left that is gone.
-	Drop(ctx context.Context, s Subject, by ghsync.Account) error
+	// Drop takes a ticket out of the queue, or ends what a host left that is gone. At is when by said so, by the server.
+	Drop(ctx context.Context, s Subject, by ghsync.Account, at time.Time) error
 	// EndFollowUps has reviews and checks of the session's pull request lead to no more rounds.
 	EndFollowUps(ctx context.Context, s Subject, by ghsync.Account) error
 	// Retry passes a request for another try to the gate and returns what that decided. A request

@@ -311,7 +311,7 @@ func (e *Ear) handOver(ctx context.Context, c journal.Command, owed *debt) error
 		}
 		return e.retried(ctx, c, owed, s, d)
 	case s.Ticket || s.Lost:
-		err = e.o.Owner.Drop(ctx, s, by)
+		err = e.o.Owner.Drop(ctx, s, by, c.Written)
 	case s.Open:
 		if err = e.o.Owner.EndFollowUps(ctx, s, by); err == nil {
 			err = e.note(ctx, c, s.Dir, "")

@@ -149,22 +149,20 @@ func claimed(v *view) (Decision, bool) {
 	case d.served || v.Ask != nil:
 	case n < len(givingBack) && v.shows(ghsync.LabelNeedsHuman, ghsync.LabelDone, ghsync.LabelFailed):
 		return later(givingBack[n], "host %s may be giving back its claim of %s#%d", v.Claim.Host, v.Repo, v.Issue), true
-	case n < len(beginning) && v.Claim.Serves != "" && !v.shows(ghsync.StateNames()...):
-		return later(beginning[n], "host %s may be about to begin with %s#%d", v.Claim.Host, v.Repo, v.Issue), true
+	case n < len(givingBack) && v.Claim.Serves != "" && !v.shows(ghsync.LabelRunning):
+		return later(givingBack[n], "host %s may be about to begin with %s#%d, or to give its claim back", v.Claim.Host, v.Repo, v.Issue), true
 	case v.Claim.Ending:
 		return later(givingBack[min(n, len(givingBack)-1)], "this host is giving back its claim of %s#%d", v.Repo, v.Issue), true
 	}
 	return d, true
 }
 
-// givingBack is how long a host may hold the claim of a session that has ended: the receipts of its
-// last commands are owed, and a repository takes six pushes a minute. Who reads the label of the end
-// and asks again at once has not asked twice.
+// givingBack is how long a host may hold the claim of a session that has ended, or of a request that was refused or
+// stopped: the receipts of its last commands are owed, and a repository takes six pushes a minute. Who reads how it ended
+// and asks again at once has not asked twice. What waits in the queue of another host may have ended so. That host takes
+// off what was set beside it itself, and once its state label is on the label of its own request: before, it reads from
+// one that is gone that a person has withdrawn it.
 var givingBack = []time.Duration{2 * time.Second, 10 * time.Second, 45 * time.Second}
-
-// beginning is how long another host that has just claimed an issue may take until the state label is on, with which it
-// takes off every request label itself. Before, it reads from one that is gone that a person has withdrawn it.
-var beginning = []time.Duration{2 * time.Second, 10 * time.Second}
 
 // shows reports whether one of these state labels is on.
 func (v *view) shows(states ...string) bool {

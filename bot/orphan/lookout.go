@@ -14,11 +14,13 @@ import (
 
 // Options are what a Lookout needs. All of them are set, but Issue and Quiet by a job alone.
 type Options struct {
-	Desk  claim.Desk
-	Own   claim.HostID    // claims of this host are not looked at
-	Issue int             // of a job, which looks at no other one, and judges it at its start in any case; 0: it is not a job
-	Quiet bool            // nothing is found: a command says what becomes of what was left
-	Found func(issue int) // is told of each request that may be taken, again after a while
+	Desk claim.Desk
+	Own  claim.HostID // claims of this host are not looked at
+	// Project is the directory of the managed project, whose sessions are the ones of this host. Empty = there are none.
+	Project string
+	Issue   int             // of a job, which looks at no other one, and judges it at its start in any case; 0: it is not a job
+	Quiet   bool            // nothing is found: a command says what becomes of what was left
+	Found   func(issue int) // is told of each request that may be taken, again after a while
 	// Room reports whether a request could begin on this host at once.
 	Room func(ctx context.Context) bool
 	// Saved reports whether a session, by its name in a claim, has a checkpoint on the server. Nil = none has.
@@ -39,13 +41,14 @@ type Lookout struct {
 	read   time.Time
 	told   map[string]time.Time // until when Found is not told of a claim again, by its commit
 	kept   map[int]*keptRequest // that this host lost the tickets of, by issue
+	newer  map[int]newerSession // by issue
 	looked bool                 // once
 	shared bool                 // the log says that the requests of an hour are divided
 }
 
 // New reads nothing.
 func New(o Options) *Lookout {
-	return &Lookout{o: o, told: map[string]time.Time{}, kept: map[int]*keptRequest{}}
+	return &Lookout{o: o, told: map[string]time.Time{}, kept: map[int]*keptRequest{}, newer: map[int]newerSession{}}
 }
 
 const (
@@ -94,12 +97,15 @@ func (l *Lookout) divide(all []claim.Seen) {
 	}
 }
 
-// Holder returns the other host that has claimed an issue; empty if none has, or if that host is
-// gone. left is the request that waits in its queue, if this host may take it.
+// Holder returns the other host that has claimed an issue, or this one for a session that a newer agentmux made; empty if
+// none has, or if that host is gone. left is the request that waits in its queue, if this host may take it.
 func (l *Lookout) Holder(ctx context.Context, issue int) (host claim.HostID, left *Request, err error) {
 	all, err := l.all(ctx)
 	if err != nil {
 		return "", nil, err
+	}
+	if l.Newer(issue) != nil {
+		return l.o.Own, nil, nil
 	}
 	for _, seen := range all {
 		if seen.Issue != issue || seen.Claim.Host == l.o.Own {

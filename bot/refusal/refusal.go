@@ -163,6 +163,35 @@ func (t *Teller) DropRequest(ctx context.Context, issue ghsync.Issue) error {
 	return nil
 }
 
+// Withdraw returns say, which tells that the request of an issue has ended, with what belongs to that if a person has
+// stopped it: the request labels that were set before go, too. One that was set since asks for something new. The zero at: a
+// person has not stopped it, and each label stays.
+func (t *Teller) Withdraw(say func(context.Context, string) (time.Duration, error), issue int, at time.Time) func(context.Context, string) (time.Duration, error) {
+	return func(ctx context.Context, why string) (time.Duration, error) {
+		if next, err := say(ctx, why); err != nil || next > 0 || at.IsZero() {
+			return next, err
+		}
+		return 0, t.dropBefore(ctx, issue, at)
+	}
+}
+
+func (t *Teller) dropBefore(ctx context.Context, issue int, at time.Time) error {
+	record, err := t.o.Client.Record(ctx, t.o.Repo(), issue)
+	if err != nil {
+		return err
+	}
+	request, _ := record.Request(t.o.Label)
+	for _, e := range request.Events {
+		if !e.At.Before(at) {
+			continue
+		}
+		if err := t.o.Client.RemoveLabel(ctx, t.o.Repo(), issue, e.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // dropRefused takes off the request labels that a refusal is about. One of which GitHub does not say who set it goes, too.
 func (t *Teller) dropRefused(ctx context.Context, issue ghsync.Issue, d journal.Decided) error {
 	asks := func(name string) bool {

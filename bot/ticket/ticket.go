@@ -42,9 +42,11 @@ type Ticket struct {
 	Snapshot *ghsync.Snapshot `json:"snapshot"`
 	// Dropped says why the ticket is not to begin; it goes when its issue was told so.
 	Dropped string `json:"dropped,omitempty"`
-	Taken   bool   `json:"taken,omitempty"` // from another host, which may have made the comment
-	Lost    bool   `json:"lost,omitempty"`  // it was a session, on a host that is gone
-	Saved   bool   `json:"saved,omitempty"` // it was one, and is continued from its checkpoint
+	// Stopped is when a person asked for that, by the server; zero: none did. What was asked before goes, too.
+	Stopped time.Time `json:"stopped,omitzero"`
+	Taken   bool      `json:"taken,omitempty"` // from another host, which may have made the comment
+	Lost    bool      `json:"lost,omitempty"`  // it was a session, on a host that is gone
+	Saved   bool      `json:"saved,omitempty"` // it was one, and is continued from its checkpoint
 	// Claimed, of one that is taken, is when the other host claimed it: its comment was changed after that.
 	Claimed time.Time `json:"claimed,omitzero"`
 	// Former is a session that was lost with its host; nil: there is none, or its comment says so.
@@ -204,15 +206,15 @@ func (s Shelf) Stop(t Ticket, why string) error {
 	return nil
 }
 
-// Drop notes on the ticket of an issue why it is not to begin, unless it says so already. It returns the zero Ticket without
-// one.
-func (s Shelf) Drop(issue int, why string) (Ticket, error) {
+// Drop notes on the ticket of an issue why it is not to begin, and when a person asked for that (the zero time: none did),
+// unless it says so already. It returns the zero Ticket without one.
+func (s Shelf) Drop(issue int, why string, asked time.Time) (Ticket, error) {
 	t, err := s.Read(issue)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Ticket{}, nil
 	}
-	if err == nil && t.Dropped == "" {
-		t.Dropped = why
+	if first := t.Dropped == ""; err == nil && (first || t.Stopped.IsZero() && !asked.IsZero()) {
+		t.Dropped, t.Stopped = cmp.Or(t.Dropped, why), asked
 		err = s.Write(t)
 	}
 	return t, err

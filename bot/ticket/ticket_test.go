@@ -257,8 +257,14 @@ func TestATicketIsStoppedFromOutside(t *testing.T) {
 	if got, err := s.Read(12); err != nil || got.Dropped != "mia stopped it" {
 		t.Errorf("read: dropped %q, %v", got.Dropped, err)
 	}
-	if got, err := s.Drop(12, "the issue was closed"); err != nil || got.Dropped != "mia stopped it" {
+	if got, err := s.Drop(12, "the issue was closed", time.Time{}); err != nil || got.Dropped != "mia stopped it" {
 		t.Errorf("dropped again: %q, %v", got.Dropped, err)
+	}
+	noticed := time.Date(2026, 11, 21, 10, 9, 0, 0, time.UTC)
+	for _, at := range []time.Time{noticed, noticed.Add(time.Hour)} {
+		if got, err := s.Drop(12, "another reason", at); err != nil || got.Dropped != "mia stopped it" || !got.Stopped.Equal(noticed) {
+			t.Errorf("noticed by its owner: dropped %q at %s, %v", got.Dropped, got.Stopped, err)
+		}
 	}
 	if got, err := s.Stopped(one.Session); err != nil || got.Issue != 12 {
 		t.Errorf("stopped: issue %d, %v", got.Issue, err)
@@ -266,7 +272,7 @@ func TestATicketIsStoppedFromOutside(t *testing.T) {
 	if got, err := s.Stopped("20261121-100431-issue-3"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("of another one: issue %d, %v", got.Issue, err)
 	}
-	if got, err := s.Drop(4, "the issue was closed"); err != nil || got.Issue != 0 {
+	if got, err := s.Drop(4, "the issue was closed", time.Time{}); err != nil || got.Issue != 0 {
 		t.Errorf("without a ticket: issue %d, %v", got.Issue, err)
 	}
 	later := one

@@ -13,17 +13,16 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
-// aheadEnv names a file; once it is there, the clock of the command is an eleventh minute ahead, as after it was stopped.
+// aheadEnv names a file; once it is there, the clock of the command is as far ahead as it says, as after it was stopped.
 const aheadEnv = "AGENTMUX_TEST_AHEAD"
 
 // runAhead is runProcess for such a command.
 func runAhead(panes string) int {
 	return runProcess(panes, func(a *app, _ context.CancelCauseFunc) {
 		a.Now = func() time.Time {
-			if _, err := os.Lstat(os.Getenv(aheadEnv)); err != nil {
-				return time.Now()
-			}
-			return time.Now().Add(11 * time.Minute)
+			text, _ := os.ReadFile(os.Getenv(aheadEnv)) // not there yet: no time is added
+			by, _ := time.ParseDuration(string(text))
+			return time.Now().Add(by)
 		}
 	})
 }
@@ -59,7 +58,7 @@ func TestGitHub79AStoppedBotWritesNothingOnceItIsWoken(t *testing.T) {
 		t.Errorf("exit %d\n%s", code, other.out.String())
 	}
 	before, refs := repo.Picture(), sessionRefs(repo.Refs())
-	first.write(ahead, "")
+	first.write(ahead, "11m")
 	first.write(gate, "")
 	if err := b.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)

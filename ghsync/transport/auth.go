@@ -34,10 +34,16 @@ func (t *auth) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.next.RoundTrip(req)
 	}
 	req = req.Clone(req.Context())
-	if !strings.Contains(req.Header.Get("Accept"), "json") {
-		req.Header.Set("Accept", mediaType)
-	}
+	req.Header.Set("Accept", accepted(req))
 	return (&oauth2.Transport{Source: t.source(req), Base: t.next}).RoundTrip(req)
+}
+
+// accepted is the type of answers that the server is asked for.
+func accepted(req *http.Request) string {
+	if kind := req.Header.Get("Accept"); strings.Contains(kind, "json") {
+		return kind
+	}
+	return mediaType
 }
 
 // source gives the token of one request. Each request asks on its own, so that the wait for a

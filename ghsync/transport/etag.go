@@ -2,17 +2,13 @@ package transport
 
 import (
 	"bytes"
-	"container/list"
 	"io"
 	"net/http"
-	"sync"
+
+	"github.com/agentmux/agentmux/ghsync/transport/answers"
 )
 
-const (
-	maxCachedBody  = 1 << 20
-	maxCachedItems = 512
-	maxCachedBytes = 64 << 20
-)
+const maxCachedBody = 1 << 20
 
 // cachedHeader marks an answer that cost nothing of the quota.
 const cachedHeader = "X-From-Cache"
@@ -21,25 +17,16 @@ const cachedHeader = "X-From-Cache"
 // outside would compare answers of different tokens. It always revalidates, so it never
 // serves anything stale.
 type etag struct {
-	next http.RoundTripper
-	*answers
+	next  http.RoundTripper
+	known *answers.Store // of the identity: each of its tokens has an etag above it
 }
 
-// answers are those that an identity has seen. Each of its tokens has an etag above them.
-type answers struct {
-	mu    sync.Mutex
-	items map[string]*list.Element
-	order *list.List // front = used last
-	bytes int
-}
+// keyOf names what a request asks for, also before auth.
+func keyOf(req *http.Request) string { return req.URL.String() + "\n" + accepted(req) }
 
-type cached struct {
-	key, tag string
-	header   http.Header
-	body     []byte
-}
-
-func newAnswers() *answers { return &answers{items: map[string]*list.Element{}, order: list.New()} }
+// Discard forgets the answer to a request, which is of another shape than what was asked for. The server would confirm
+// it again and again.
+func (s *Stack) Discard(req *http.Request) { s.Options.Shared.answers.Drop(keyOf(req)) }
 
 func (t *etag) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodGet {
@@ -48,11 +35,11 @@ func (t *etag) RoundTrip(req *http.Request) (*http.Response, error) {
 	if v, ok := req.Context().Value(validatorKey).(*Validator); ok {
 		return v.roundTrip(t.next, req)
 	}
-	key := req.URL.String() + "\n" + req.Header.Get("Accept")
-	have := t.find(key)
+	key := keyOf(req)
+	have := t.known.Find(key)
 	if have != nil {
 		req = req.Clone(req.Context())
-		req.Header.Set("If-None-Match", have.tag)
+		req.Header.Set("If-None-Match", have.Tag)
 	}
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {
@@ -60,17 +47,17 @@ func (t *etag) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	switch {
 	case resp.StatusCode == http.StatusNotModified && have != nil:
-		return have.answer(resp), nil
+		return confirmed(have, resp), nil
 	case resp.StatusCode == http.StatusOK && resp.Header.Get("ETag") != "":
 		t.keep(key, resp)
 	}
 	return resp, nil
 }
 
-// answer is the stored response with the rate numbers of the 304 that confirmed it.
-func (c *cached) answer(fresh *http.Response) *http.Response {
+// confirmed is the stored answer with the rate numbers of the 304 that confirmed it.
+func confirmed(c *answers.Answer, fresh *http.Response) *http.Response {
 	fresh.Body.Close()
-	header := c.header.Clone()
+	header := c.Header.Clone()
 	for name, values := range fresh.Header {
 		if name != "Content-Length" && name != "Content-Type" {
 			header[name] = values
@@ -80,51 +67,20 @@ func (c *cached) answer(fresh *http.Response) *http.Response {
 	resp := *fresh
 	resp.Status, resp.StatusCode = "200 OK", http.StatusOK
 	resp.Header = header
-	resp.ContentLength = int64(len(c.body))
-	resp.Body = io.NopCloser(bytes.NewReader(c.body))
+	resp.ContentLength = int64(len(c.Body))
+	resp.Body = io.NopCloser(bytes.NewReader(c.Body))
 	return &resp
-}
-
-func (t *answers) find(key string) *cached {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	e := t.items[key]
-	if e == nil {
-		return nil
-	}
-	t.order.MoveToFront(e)
-	return e.Value.(*cached)
 }
 
 // keep stores the answer once its body has been read to the end. One that cannot be used
 // would be confirmed again and again.
-func (t *answers) keep(key string, resp *http.Response) {
+func (t *etag) keep(key string, resp *http.Response) {
 	a := answer{resp: &http.Response{StatusCode: resp.StatusCode, Header: resp.Header.Clone()}}
 	resp.Body = &keptBody{ReadCloser: resp.Body, done: func(body []byte) {
 		if a.body = body; a.readable() && !a.blank() {
-			t.put(&cached{key: key, tag: a.resp.Header.Get("ETag"), header: a.resp.Header, body: body})
+			t.known.Put(&answers.Answer{Key: key, Tag: a.resp.Header.Get("ETag"), Header: a.resp.Header, Body: body})
 		}
 	}}
-}
-
-func (t *answers) put(c *cached) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if e := t.items[c.key]; e != nil {
-		t.drop(e)
-	}
-	t.items[c.key] = t.order.PushFront(c)
-	t.bytes += len(c.body)
-	for t.order.Len() > maxCachedItems || t.bytes > maxCachedBytes {
-		t.drop(t.order.Back())
-	}
-}
-
-// drop needs t.mu.
-func (t *answers) drop(e *list.Element) {
-	c := t.order.Remove(e).(*cached)
-	delete(t.items, c.key)
-	t.bytes -= len(c.body)
 }
 
 // keptBody remembers what is read through it and hands it over at io.EOF, unless it is too

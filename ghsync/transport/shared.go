@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/agentmux/agentmux/ghsync/transport/answers"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/internal/turnstile"
 )
@@ -33,7 +34,7 @@ func NewProcess(next http.RoundTripper) *Process {
 
 // Share makes what the Stacks of one identity have in common.
 func (p *Process) Share(l Limits) *Shared {
-	return &Shared{process: p, limit: newLimit(newQuota(), l), answers: newAnswers()}
+	return &Shared{process: p, limit: newLimit(newQuota(), l), answers: answers.New()}
 }
 
 // pinned is what sends the requests to one origin.
@@ -48,7 +49,7 @@ func (p *Process) pinned(own string) http.RoundTripper {
 type Shared struct {
 	process *Process
 	limit   *limit // above nothing
-	answers *answers
+	answers *answers.Store
 }
 
 // Quotas returns the server's limits as last seen, by resource; empty where it has none.

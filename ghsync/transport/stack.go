@@ -83,7 +83,7 @@ func New(o Options) (*Stack, error) {
 	s := &Stack{Options: o, API: api, GraphQL: graphQL, Server: server, quota: o.Shared.limit.quota}
 	// Limit, retry, auth, etag and pin above the transport, outermost first.
 	s.Clock = skew.New(o.Shared.process.pinned(origin(api)), o.Now)
-	authorized := &auth{next: &etag{next: s.Clock, answers: o.Shared.answers}, tokens: o.Token, origin: origin(api)}
+	authorized := &auth{next: &etag{next: s.Clock, known: o.Shared.answers}, tokens: o.Token, origin: origin(api)}
 	s.top = o.Shared.limit.above(&presence{tell: o.Presence, next: &retry{
 		next: authorized, quota: s.quota, tokens: o.Token, pause: cmp.Or(o.Pause, firstPause),
 	}})

@@ -3,6 +3,8 @@ package transport
 import (
 	"context"
 	"net/http"
+
+	"github.com/agentmux/agentmux/ghsync/transport/answers"
 )
 
 // Validator is the entity tag of the answer that its owner has worked through. A read of a list
@@ -50,8 +52,8 @@ func (v *Validator) roundTrip(next http.RoundTripper, req *http.Request) (*http.
 		v.offered = resp.Header.Get("ETag")
 	case resp.StatusCode == http.StatusNotModified && v.known != "":
 		v.offered, v.unchanged = v.known, true
-		empty := cached{header: http.Header{"Content-Type": {mediaType}}, body: []byte("[]")}
-		return empty.answer(resp), nil
+		empty := answers.Answer{Header: http.Header{"Content-Type": {mediaType}}, Body: []byte("[]")}
+		return confirmed(&empty, resp), nil
 	}
 	return resp, nil
 }
