@@ -112,7 +112,7 @@ type Line struct {
 	Signed    []byte          `json:"-"`                // what MAC is of
 	MAC       []byte          `json:"-"`                // nil in a line made by hand
 	Forged    bool            `json:"forged,omitempty"` // it names a launch that has not written it
-	Last      bool            `json:"last,omitempty"`   // its host hands the session over: it counts in a pause, too
+	Last      bool            `json:"last,omitempty"`   // its host hands the session over, or saves it for others: it counts in a pause, too
 }
 
 // Taking says whose work is to be taken.

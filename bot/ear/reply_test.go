@@ -5,6 +5,9 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/bot/journal"
 )
 
 // A refused command that no session shows gets its reason in words before the thumb down; one that a session shows, or of a person
@@ -22,6 +25,48 @@ func TestSecurity26ARefusalThatNoSessionShowsIsReplied(t *testing.T) {
 	if len(s.replies) != 1 {
 		t.Errorf("replies %q", s.replies)
 	}
+}
+
+// A retry that the gate refuses gets its reason in words, each time, where no session shows it and no refusal was written for it.
+func TestSecurity26ARefusedRetryIsReplied(t *testing.T) {
+	s := newScene(t)
+	s.decision = gate.Decision{Row: gate.RowEdited, What: gate.Refuse, Reason: "no", Remedy: "ask"}
+	for range 2 {
+		s.want(s.say("/agentmux retry", "wil"), "-1", "no; ask")
+	}
+	if want := []string{"wil: no; ask", "wil: no; ask"}; !slices.Equal(s.replies, want) {
+		t.Errorf("replies %q, want %q", s.replies, want)
+	}
+	// It was decided by a process that was killed before it gave the receipt.
+	s.decision = gate.Decision{Row: gate.RowDecided, What: gate.Ignore}
+	for comment, want := range map[int64]int{0: 3, 7: 3} {
+		s.at = func(step string) {
+			if step != "retry" {
+				return
+			}
+			trigger := gate.CommentTrigger(s.newest())
+			for _, r := range []journal.Record{
+				journal.Decided{Issue: s.issue, Trigger: trigger, Row: gate.RowBase, What: gate.Refuse, Reason: "bad"}, journal.Told{Issue: s.issue, Trigger: trigger, Comment: comment},
+			} {
+				if _, err := s.journal.Append(r); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		s.want(s.say("/agentmux retry", "wil"), "-1", "bad")
+		if len(s.replies) > want {
+			t.Errorf("replies %q", s.replies)
+		}
+	}
+	if len(s.replies) != 3 {
+		t.Errorf("replies %q", s.replies)
+	}
+}
+
+// newest is the id of the newest comment on the issue.
+func (s *scene) newest() int64 {
+	all := s.repo.Comments(s.issue)
+	return all[len(all)-1].ID
 }
 
 // A reply waits for the claim, and is tried again; the receipt waits for the reply.

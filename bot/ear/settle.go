@@ -341,6 +341,12 @@ func (e *Ear) retried(ctx context.Context, c journal.Command, owed *debt, s Subj
 		if err := e.note(ctx, c, s.Dir, reason); err != nil {
 			return err
 		}
+		if untold := c; s.Dir == "" && !e.o.Journal.Commented(c.Issue, gate.CommentTrigger(idOf(c.Source))) {
+			untold.Reason = reason
+			if err := e.reply(ctx, untold); err != nil {
+				return err
+			}
+		}
 	}
 	return e.close(ctx, c, owed, reason)
 }

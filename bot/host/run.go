@@ -250,7 +250,7 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 				spec.OnCommit(s)
 			}
 		},
-		Edited: r.project.Edited.Take, Lost: lost, Vacate: func(s *orchestrator.State) bool { return r.vacate(ctx, s) },
+		Edited: r.project.Edited.Take, Lost: lost, Leaves: spec.Away != nil && r.work.CheckpointsLeave(), Vacate: func(s *orchestrator.State) bool { return r.vacate(ctx, s) },
 	})
 	stopSpares()
 	if last == nil {

@@ -343,6 +343,11 @@ func (j *Journal) RefusalsOf(issue int, within time.Duration) int {
 	return j.refusals(within, func(t Told) bool { return t.Issue == issue })
 }
 
+// Commented reports whether a comment of the last day says why the request of a trigger was refused.
+func (j *Journal) Commented(issue int, trigger gate.Trigger) bool {
+	return j.refusals(24*time.Hour, func(t Told) bool { return t.Issue == issue && t.Trigger == trigger }) > 0
+}
+
 func (j *Journal) refusals(within time.Duration, counts func(Told) bool) int {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -45,6 +45,11 @@ func loser(t *testing.T, log, at string) {
 				return false
 			}
 		}
+		for _, w := range e.State.Workspaces {
+			if w.Path == "" {
+				return false
+			}
+		}
 		return len(e.State.Workspaces) > 0
 	}, b.out.String)
 	b.exit(syscall.SIGKILL)

@@ -255,6 +255,50 @@ func TestGitHub90APausedSessionIsHandedOver(t *testing.T) {
 	r.oneOfJobs()
 }
 
+// What an agent of a paused session has handed in is saved as such. When the runner is killed, the next job has it, asks no agent
+// once more, and waits, too.
+func TestProtocolR7APausedSessionOfAKilledRunner(t *testing.T) {
+	t.Parallel()
+	at := filepath.Join(t.TempDir(), "at")
+	r := newRunner(t, rigOptions{playbook: waitingAt(at)})
+	r.saveOften()
+	repo := r.github.Repo(rigRepo)
+	repo.Label(1, "agentmux:quick", rigOwner)
+	r.event("issues", labelEventNow("agentmux:quick"))
+	run := r.background("issue", "1", "--headless")
+	r.eventually("the coder works", func() bool { _, err := os.Stat(at); return err == nil }, run.out.String)
+	repo.Comment(1, "/agentmux pause", rigOwner)
+	r.eventually("the session is paused", func() bool { return r.onRunner().State.Paused }, run.out.String)
+	r.write(at+".never", "")
+	r.eventually("what the coder hands in is on the server", func() bool {
+		return slices.ContainsFunc(r.savedOnes(), func(ref string) bool {
+			records := r.git(repo.Dir(), "show", ref+":session/"+session.EventsFile)
+			return strings.Contains(records, `"paused"`) && strings.Contains(records, `"submit_done"`)
+		})
+	}, run.out.String)
+	run.exit(syscall.SIGKILL)
+	repo.SetRun(fakehub.Run{ID: 77, Attempt: 1, Status: "completed", Conclusion: "failure"})
+	r.anotherRunner(79)
+	r.event("workflow_dispatch", `{`+ofRepo+`,"inputs":{"issue":"1"}}`)
+	run = r.background("issue", "1", "--headless")
+	r.eventually("the session is here, and the work is integrated", func() bool {
+		entries := managedSessions(t, filepath.Join(r.temp, "state"))
+		return len(entries) == 1 && entries[0].State != nil && entries[0].State.ResumeCount > 0 && len(entries[0].State.CompletedSubplans) == 1
+	}, run.out.String)
+	if s := r.onRunner().State; !s.Paused || s.Phase != "implementing" {
+		t.Errorf("paused %v in %s", s.Paused, s.Phase)
+	}
+	repo.Comment(1, "/agentmux resume", rigOwner)
+	run.over()
+	if got := r.result(); got.Outcome != "done" {
+		t.Errorf("result %+v\n%s", got, run.out.String())
+	}
+	if handedIn, launches := r.submissionsOf(); handedIn != 1 || launches != 1 {
+		t.Errorf("handed in %d times by %d launches in all", handedIn, launches)
+	}
+	r.oneOfJobs()
+}
+
 // A runner that cancels a job while it hands its session over signals twice and then kills it. The checkpoint is whole or the one
 // before, so the next job continues, to one result.
 func TestGitHub90AHandOverThatIsCutShortLosesNothing(t *testing.T) {

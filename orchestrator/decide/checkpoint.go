@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide/pause"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
 const (
-	checkpointTimer, parkTimer = "checkpoint", "park"                    // deadlines: the session is saved while agents work; its host is given back
+	CheckpointTimer, parkTimer = pause.Checkpoint, "park"                // deadlines: the session is saved while agents work; its host is given back
 	checkpointAgain            = orchestrator.Duration(20 * time.Second) // after one that did not get to the server
 )
 
@@ -30,7 +31,7 @@ func (v *saving) soon() {
 // late has a checkpoint that did not get to the server made up for.
 func (v *saving) late(is bool) {
 	if is && !v.s.Ended() {
-		v.clock.arm(checkpointTimer, checkpointAgain)
+		v.clock.arm(CheckpointTimer, checkpointAgain)
 	}
 }
 
@@ -47,8 +48,8 @@ func (v *saving) follow() {
 		works = works || a.Launch != "" && a.Waiting == ""
 	}
 	if v.s.Ended() || !works {
-		v.clock.disarm(checkpointTimer)
-	} else if _, armed := v.s.Deadlines[checkpointTimer]; !armed {
-		v.clock.arm(checkpointTimer, v.s.Settings.CheckpointEvery)
+		v.clock.disarm(CheckpointTimer)
+	} else if _, armed := v.s.Deadlines[CheckpointTimer]; !armed {
+		v.clock.arm(CheckpointTimer, v.s.Settings.CheckpointEvery)
 	}
 }

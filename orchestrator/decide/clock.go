@@ -22,7 +22,7 @@ func (c *clock) arm(name string, span orchestrator.Duration) {
 	}
 	from := c.now
 	switch {
-	case c.s.Paused:
+	case c.s.Paused && name != CheckpointTimer:
 		from = pause.Since(c.s)
 	case counted[name] && !c.s.StillSince.IsZero():
 		from = c.s.StillSince

@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -68,6 +69,46 @@ func TestProtocolR7WhatWasHandedInDuringAPauseIsTaken(t *testing.T) {
 			}
 			if m.s.Held != (orchestrator.Held{}) || m.count(orchestrator.EvSubmission) != handed+1 {
 				t.Errorf("held %+v, %d submissions", m.s.Held, m.count(orchestrator.EvSubmission)-handed)
+			}
+		})
+	}
+}
+
+// Row R7: an agent works on in a pause, and that work is saved each time it is due. What it hands in is taken then,
+// and the step that follows waits here, too.
+func TestProtocolR7APausedSessionIsSaved(t *testing.T) {
+	saves := func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffCheckpoint }
+	for name, c := range handedIn {
+		t.Run(name, func(t *testing.T) {
+			m := newSim(t, "feature", func(s *orchestrator.State) { s.ProductManager = true })
+			c.reach(m)
+			phase, handed := m.s.Phase, m.count(orchestrator.EvSubmission)
+			m.command("pause", nil)
+			m.wait(time.Hour)
+			for range 3 {
+				m.hold = saves
+				m.fire("checkpoint")
+				if due := m.s.Deadlines["checkpoint"]; !slices.ContainsFunc(m.s.Pending, saves) || !due.After(m.now) {
+					t.Fatalf("pending %v, the next checkpoint at %s, now %s", m.s.Pending, due, m.now)
+				}
+				m.hold = nil
+				m.settle()
+				if slices.ContainsFunc(m.s.Pending, saves) {
+					t.Fatalf("pending %v", m.s.Pending)
+				}
+				m.wait(m.s.Settings.CheckpointEvery.D() + time.Minute)
+			}
+			m.parting = true
+			c.submit(m)
+			m.parting = false
+			started := m.count(orchestrator.EvAgentStarted)
+			if m.phase(phase); !m.s.Paused || m.count(orchestrator.EvSubmission) != handed+1 || m.count(orchestrator.EvAgentStarted) != started {
+				t.Fatalf("paused %v, %d submissions, %d launches", m.s.Paused, m.count(orchestrator.EvSubmission)-handed, m.count(orchestrator.EvAgentStarted)-started)
+			}
+			m.command("resume", nil)
+			m.phase(c.next)
+			if due, armed := m.s.Deadlines["checkpoint"]; armed && due.Sub(m.now) > m.s.Settings.CheckpointEvery.D() {
+				t.Errorf("the next checkpoint comes in %s", due.Sub(m.now))
 			}
 		})
 	}

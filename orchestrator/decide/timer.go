@@ -17,7 +17,7 @@ var timers = map[string]func(*reducer){
 	"gate":          func(r *reducer) { r.outcome.unanswered() },
 	parkTimer:       func(r *reducer) { r.outcome.unanswered() },
 	"owed":          func(r *reducer) { r.goOnWith(nil, true) },
-	checkpointTimer: func(r *reducer) { r.saving.soon() },
+	CheckpointTimer: func(r *reducer) { r.saving.soon() },
 }
 
 // namedTimers handle the deadlines of one thing each; the rest of the name says which.
@@ -31,10 +31,10 @@ var namedTimers = map[string]func(*reducer, string){
 }
 
 // timer handles a deadline that passed. While the session is paused nothing is
-// due: the pause moves every deadline when it ends.
+// due but a checkpoint: the pause moves every other deadline when it ends.
 func (r *reducer) timer() {
 	at, armed := r.s.Deadlines[r.in.Timer]
-	if !armed || at.After(r.in.At) || r.s.Paused || r.s.Ended() {
+	if !armed || at.After(r.in.At) || r.s.Paused && r.in.Timer != CheckpointTimer || r.s.Ended() {
 		return
 	}
 	if counted[r.in.Timer] && duty.StandsStill(r.def, r.s) {

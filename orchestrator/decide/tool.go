@@ -30,7 +30,7 @@ var appliers = map[string]func(*reducer, duty.Call){
 }
 
 // toolLine takes a line of an agent. While the session is paused or over, lines
-// wait: the cursor stays in front of them. A pause does not hold the last ones of this machine.
+// wait: the cursor stays in front of them. A pause does not hold the last ones before another machine may have the session.
 func (r *reducer) toolLine() {
 	l := r.in.Line
 	if r.s.Paused && !l.Last || r.s.Ended() {

@@ -83,6 +83,9 @@ type Options struct {
 	// Locked reports whether the issue takes no comments, so that people cannot answer
 	// there. It is asked often and must not block; may be nil.
 	Locked func() bool
+	// Leaves says that other machines may continue the session from its checkpoints. They may not believe a line of an agent
+	// that they find there, so in a pause, too, what agents have said is taken before each one that is due.
+	Leaves bool
 	// Lost gives the id of the host that holds the claim of the issue now, once this one has lost
 	// it; nil = no claim.
 	Lost <-chan string

@@ -20,7 +20,7 @@ func (l *loop) commands(ctx context.Context) error {
 }
 
 // toolLines takes the lines of agents, but not while the session is paused or
-// after its end: they wait for it to continue. The last ones of a host that hands over do not wait for the end of a pause.
+// after its end: they wait for it to continue. The last ones before another host may have it do not wait for the end of a pause.
 func (l *loop) toolLines(ctx context.Context) error {
 	return l.lines(ctx, session.ToolEvents, orchestrator.InTool, func(s *orchestrator.State) (orchestrator.Cursor, bool) {
 		return s.ToolCursor, (!s.Paused || l.last) && !s.Ended()

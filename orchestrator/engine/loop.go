@@ -37,7 +37,7 @@ type loop struct {
 	clock           clock
 
 	over bool // the session got its outcome in this run; what people say now is for the next
-	last bool // the session is handed over: what agents have said is taken now, or never
+	last bool // the session is handed over, or saved in a pause for other machines: what agents have said is taken now, or never
 
 	dirty bool // files may have been made since the last log of them
 }
@@ -188,6 +188,7 @@ func (l *loop) finished() bool {
 func (l *loop) pass(ctx context.Context, reports []orchestrator.AgentReport) error {
 	for ctx.Err() == nil {
 		before := l.situation()
+		l.last = l.saves(l.st)
 		l.takes.begin()
 		steps := []func(context.Context) error{
 			l.jumps, l.takeResults, l.overwritten, l.commands, l.toolLines,
@@ -223,6 +224,12 @@ func (l *loop) pass(ctx context.Context, reports []orchestrator.AgentReport) err
 		reports = nil
 	}
 	return nil
+}
+
+// saves reports whether a paused session is about to be saved for other machines.
+func (o *Options) saves(st *orchestrator.State) bool {
+	due, armed := st.Deadlines[decide.CheckpointTimer]
+	return o.Leaves && st.Paused && armed && !due.After(o.Now())
 }
 
 // situation is what decides which inputs are looked for.
@@ -292,6 +299,9 @@ func (l *loop) timers(ctx context.Context) error {
 	for _, name := range due {
 		if _, armed := l.st.Deadlines[name]; !armed {
 			continue // an earlier one ended it
+		}
+		if name == decide.CheckpointTimer && l.last && l.takes.running() > 0 {
+			continue // what is handed in is saved as such
 		}
 		if _, err := l.apply(ctx, orchestrator.Input{Kind: orchestrator.InTimer, Timer: name}); err != nil {
 			return err

@@ -504,3 +504,39 @@ func TestWhatIsHandedInDuringAPauseIsTakenBeforeAHandOver(t *testing.T) {
 		})
 	}
 }
+
+// A host that is killed hands nothing over, and the next one cannot tell who wrote the lines of its checkpoint. So what agents of a
+// paused session have handed in is taken before each checkpoint that others may continue from; the session stays paused.
+func TestWhatIsHandedInDuringAPauseIsTakenBeforeACheckpoint(t *testing.T) {
+	for name, leaves := range map[string]bool{"others may continue": true, "here alone": false} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				c := twoCoders(t, engine.Options{Leaves: leaves})
+				c.command(`{"name":"pause","actor":"ann","source_id":"1"}`)
+				c.until("paused", func(st *orchestrator.State) bool { return st.Paused })
+				c.handIn(coder2, "first", "")
+				started, every := len(c.launches()), c.state().Settings.CheckpointEvery.D()
+				c.pass(every + time.Minute) // the work is being taken: the checkpoint waits for it
+				c.let("2")
+				c.let("3")
+				c.pass(time.Second)
+				want := []string{"1 work of 2.1"}
+				if leaves {
+					want = append(want, "2 work of 2.2")
+				}
+				c.wantSubmissions(want...)
+				c.handIn(coder3, "second", "")
+				c.pass(every + time.Minute)
+				if leaves {
+					want = append(want, "3 work of 2.3")
+				}
+				c.wantSubmissions(want...)
+				if s := c.state(); !s.Paused || s.Ended() || len(c.launches()) != started {
+					t.Errorf("paused %v, outcome %q, launches %q", s.Paused, s.Outcome, c.launches())
+				}
+				c.command(`{"name":"resume","actor":"ann","source_id":"2"}`)
+				c.wantDone()
+			})
+		})
+	}
+}

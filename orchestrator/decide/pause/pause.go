@@ -1,6 +1,6 @@
-// Package pause keeps what a pause holds up, and for how long. A host that hands a paused session over takes what
-// agents handed in, because the next host cannot tell who wrote their lines; the step to the next phase that
-// follows from it waits in the state for the end of the pause, on whichever machine that is. It is pure.
+// Package pause keeps what a pause holds up, and for how long. A host that saves a paused session for others, or hands it
+// over, takes what agents handed in, because the next host cannot tell who wrote their lines; the step to the next
+// phase that follows from it waits in the state for the end of the pause, on whichever machine that is. It is pure.
 package pause
 
 import (
@@ -10,6 +10,9 @@ import (
 )
 
 const counter = "pause"
+
+// Checkpoint is the deadline that a pause does not move: the agents at work finish their turns, and that work is saved.
+const Checkpoint = "checkpoint"
 
 // Begin pauses a session.
 func Begin(s *orchestrator.State, now orchestrator.Time) {
@@ -29,7 +32,9 @@ func End(s *orchestrator.State, now orchestrator.Time) {
 	s.Paused = false
 	delete(s.Counters, counter)
 	for name, at := range s.Deadlines {
-		s.Deadlines[name] = at.Later(span)
+		if name != Checkpoint {
+			s.Deadlines[name] = at.Later(span)
+		}
 	}
 	for key, a := range s.Agents {
 		a.Heard, a.LimitedSince = now, a.LimitedSince.Later(span)
