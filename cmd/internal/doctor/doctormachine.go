@@ -201,7 +201,7 @@ func probeBranches(ctx context.Context, project, prefix string) []Probe {
 }
 
 func probeWorkflows(project string) Probe {
-	dir := os.DirFS(project)
+	dir := site.Files(project)
 	for _, name := range workflows.Names(dir) {
 		if _, _, problems := workflows.Load(name, dir); problems.Err() != nil {
 			return row("workflows", Failed, name+" is invalid\n"+strings.Join(problems.Errors().Lines(), "\n"), "agentmux workflows check "+name)
