@@ -294,8 +294,8 @@ func Provider(ctx context.Context, p agent.Provider, wanted, path string) Probe 
 		return row(p.Name, Failed, err.Error(), "see that "+p.Command+" --version works")
 	}
 	detail := fmt.Sprintf("%s, %s, for %s", found.Path, console.Dash(found.Version), wanted)
-	if len(found.Missing) > 0 {
-		return row(p.Name, Failed, detail+"; it does not know "+strings.Join(found.Missing, ", "), "install version "+strings.Join(p.Versions, " or "))
+	if n := len(found.Missing); n > 0 && n < len(p.Flags) {
+		return row(p.Name, Failed, detail+"; it does not know "+strings.Join(found.Missing, ", "), p.Newer())
 	}
 	login, hint := LoginOf(p)
 	detail += "; login: " + login
