@@ -20,6 +20,7 @@ type Provider struct {
 	RoleArgs        map[string][]string `doc:"role_args"`
 	Effort          map[string][]string `doc:"effort"`      // arguments per level
 	ToolName        string              `doc:"tool_name"`   // with {tool} in it
+	Flags           []string            `doc:"flags"`       // that its help must name
 	PromptMode      string              `doc:"prompt_mode"` // arg, stdin, flag
 	PromptFlag      string              `doc:"prompt_flag"`
 	Trust           []agent.Dialog      `doc:"trust"`
@@ -114,7 +115,7 @@ func (c *Config) Overrides() map[string]agent.Override {
 			Command: p.Command, ModelFlag: p.ModelFlag, DefaultModel: p.DefaultModel, ModelArgs: p.ModelArgs,
 			InteractiveArgs: p.InteractiveArgs, HeadlessArgs: p.HeadlessArgs, RoleArgs: p.RoleArgs,
 			PromptMode: p.PromptMode, PromptFlag: p.PromptFlag, Trust: p.Trust, Dialogs: p.Dialogs, MCP: p.MCP, Hooks: p.Hooks, Env: p.Env,
-			Effort: p.Effort, ToolName: p.ToolName,
+			Effort: p.Effort, ToolName: p.ToolName, Flags: p.Flags,
 		}
 	}
 	return overrides

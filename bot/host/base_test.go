@@ -107,6 +107,18 @@ func TestProtocolD5WhereTheBaseComesFrom(t *testing.T) {
 				return r.git("rev-parse", "origin/main")
 			}, branch: "main", notes: []string{"the server was not reached"},
 		},
+		"offline, nothing fetched": {
+			prepare: func(r *githubRig) string {
+				r.git("remote", "remove", "origin")
+				r.git("remote", "add", "origin", r.github.CloneURL("acme/widgets"))
+				r.write("README.md", "changed\n")
+				r.github.Inject(fakehub.Unavailable("", 503, 0))
+				return r.git("rev-parse", "HEAD")
+			}, branch: "main", notes: []string{
+				"1 changed file is not included; only commits are",
+				"the server was not reached: starting from the HEAD of this clone, which has fetched nothing of main, commit ",
+			},
+		},
 		"no remote": {
 			prepare: func(r *githubRig) string {
 				r.git("remote", "remove", "origin")

@@ -81,6 +81,12 @@ func runTests(m *testing.M) (code int) {
 	return m.Run()
 }
 
+// hole is a file of zeros.
+type hole struct {
+	Name string
+	MiB  int
+}
+
 // scenario is what the scripted agents of a test do; it lies beside the project.
 type scenario struct {
 	Plan    string              // content of plan.yaml
@@ -106,7 +112,7 @@ type scenario struct {
 	Menu    map[string]int      // agent key -> show a dialog for a person, which takes that many lines, before what it does
 	Hooked  map[string]bool     // agent key -> its Menu is told by hooks until Hold lets it continue, and something on the screen moves
 	Forge   map[string]string   // agent key -> error of the exit record that its first launch writes itself
-	Holes   map[string]string   // task -> a file of 70 MB that holds nothing
+	Holes   map[string][]hole   // task -> files that hold nothing
 	Again   map[string]int      // agent key -> how often a launch submits again when it is refused
 	Mend    map[string][]string // agent key -> "path=content" written, "-path" removed before it submits again
 	Then    map[string]string   // agent key -> what its launches do after their submission, see after
@@ -360,8 +366,9 @@ func (p *player) code() int {
 		fmt.Println(err)
 		return 6
 	}
-	if name := p.what.Holes[task]; name != "" {
-		if err := errors.Join(os.WriteFile(name, nil, 0o644), os.Truncate(name, 70<<20)); err != nil {
+	for _, f := range p.what.Holes[task] {
+		p.who.Wait = time.Minute // a slow machine takes longer over them than an agent waits
+		if err := errors.Join(os.WriteFile(f.Name, nil, 0o644), os.Truncate(f.Name, int64(f.MiB)<<20)); err != nil {
 			fmt.Println(err)
 			return 6
 		}

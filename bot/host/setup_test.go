@@ -229,4 +229,10 @@ func TestAProgramWithoutAFlagThatItsLaunchNeedsIsRefused(t *testing.T) {
 			t.Errorf("help %q: %v, want %q", c.help, err, c.says)
 		}
 	}
+	program(flags)
+	wrapper := newRig(t, "providers: {qwen: {command: "+file+", flags: []}}\nroles: {coder: {provider: qwen}}\n")
+	wrapper.host.Environ = r.host.Environ
+	if err := wrapper.host.Preflight(t.Context(), wrapper.config, def, false); err != nil {
+		t.Errorf("a wrapper whose help is not asked for flags: %v", err)
+	}
 }

@@ -389,7 +389,7 @@ func TestAFileThatIsTooLargeIsLeftOut(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	sc := simple()
-	sc.Holes = map[string]string{"1": "dump.bin"}
+	sc.Holes = map[string][]hole{"1": {{"dump.bin", 70}}}
 	r.script(sc)
 	dir := r.prepare(quick)
 	s := r.run(host.RunSpec{Dir: dir})
@@ -403,6 +403,29 @@ func TestAFileThatIsTooLargeIsLeftOut(t *testing.T) {
 			t.Errorf("warnings %q", d.Warnings)
 		}
 	}
+	r.helloOnly(s)
+	r.oneLaunch(dir)
+}
+
+// Work of 200 MB is refused in the answer, with what is too large, and taken once that is gone.
+func TestAnAgentThatSubmits200MBMendsItInTheSameTurn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	sc := simple()
+	for _, name := range []string{"1.bin", "2.bin", "3.bin", "4.bin"} {
+		sc.Holes = map[string][]hole{"1": append(sc.Holes["1"], hole{name, 50})}
+		sc.Mend = map[string][]string{"coder/1": append(sc.Mend["coder/1"], "-"+name)}
+	}
+	sc.Again = map[string]int{"coder/1": 1}
+	r.script(sc)
+	dir := r.prepare(quick)
+	s := r.run(host.RunSpec{Dir: dir})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	answers := r.answers(firstCoder)
+	if len(answers) != 2 || answers[0].OK || !strings.Contains(answers[0].Text, "bytes added, at most 20971520") || !answers[1].OK {
+		t.Errorf("answers %+v", answers)
+	}
+	r.refusals(dir, 1, 1)
 	r.helloOnly(s)
 	r.oneLaunch(dir)
 }

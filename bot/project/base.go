@@ -59,18 +59,23 @@ func (p *Project) Base(ctx context.Context, c *config.Config, named string) (Bas
 	if named != "" && tips["refs/heads/"+named] == "" && !p.tracks(ctx, named, online) {
 		return p.localBase(ctx, b, named)
 	}
-	b.Notes = append(b.Notes, p.leftOut()...)
 	if tip := tips["refs/heads/"+b.Branch]; online && tip != "" {
 		b.SHA = tip
 		ref := "refs/remotes/origin/" + b.Branch
 		if err := p.Remote.Fetch(ctx, p.Store, "+refs/heads/"+b.Branch+":"+ref); err != nil {
 			return Base{}, err
 		}
+		b.Notes = p.leftOut(true)
 		return b, nil
 	}
-	b, err = p.trackedBase(ctx, b)
+	b, tracked, err := p.trackedBase(ctx, b)
+	b.Notes = p.leftOut(tracked)
 	if err == nil && p.Remote != nil && !online {
-		b.Notes = append(b.Notes, fmt.Sprintf("the server was not reached: starting from what this clone fetched last, commit %.10s", b.SHA))
+		from := "what this clone fetched last"
+		if !tracked {
+			from = "the HEAD of this clone, which has fetched nothing of " + b.Branch
+		}
+		b.Notes = append(b.Notes, fmt.Sprintf("the server was not reached: starting from %s, commit %.10s", from, b.SHA))
 	}
 	return b, err
 }
@@ -208,35 +213,35 @@ func (p *Project) localBase(ctx context.Context, b Base, named string) (Base, er
 	return b, err
 }
 
-// trackedBase starts from what the clone knows of the server, else from its HEAD.
-func (p *Project) trackedBase(ctx context.Context, b Base) (Base, error) {
-	revs := []string{"HEAD"}
+// trackedBase starts from what the clone knows of the server, else, with tracked false, from its HEAD.
+func (p *Project) trackedBase(ctx context.Context, b Base) (_ Base, tracked bool, err error) {
 	if p.Clone.Origin != "" && b.Branch != "" {
-		revs = []string{"refs/remotes/origin/" + b.Branch, "HEAD"}
-	}
-	var err error
-	for _, rev := range revs {
-		if b.SHA, err = p.Store.FetchClone(ctx, p.Clone.Root, rev); !errors.Is(err, gitrepo.ErrNoCommit) {
-			break
+		if b.SHA, err = p.Store.FetchClone(ctx, p.Clone.Root, "refs/remotes/origin/"+b.Branch); !errors.Is(err, gitrepo.ErrNoCommit) {
+			return b, true, err
 		}
 	}
-	return b, err
+	b.SHA, err = p.Store.FetchClone(ctx, p.Clone.Root, "HEAD")
+	return b, false, err
 }
 
-// leftOut names the work of the clone that is not part of the base.
-func (p *Project) leftOut() []string {
+// leftOut names the work of the clone that is not part of a base, which is of the server or the clone's HEAD.
+func (p *Project) leftOut(ofServer bool) []string {
 	var parts []string
 	if p.Clone.Changed > 0 {
 		parts = append(parts, count(p.Clone.Changed, "changed file"))
 	}
-	if p.Clone.Unpushed > 0 && p.Clone.Origin != "" {
-		parts = append(parts, count(p.Clone.Unpushed, "unpushed commit"))
+	unpushed := 0
+	if ofServer && p.Clone.Origin != "" {
+		unpushed = p.Clone.Unpushed
+	}
+	if unpushed > 0 {
+		parts = append(parts, count(unpushed, "unpushed commit"))
 	}
 	if len(parts) == 0 {
 		return nil
 	}
 	verb := " are"
-	if p.Clone.Changed+p.Clone.Unpushed == 1 {
+	if p.Clone.Changed+unpushed == 1 {
 		verb = " is"
 	}
 	next := "use --base HEAD for the commits"

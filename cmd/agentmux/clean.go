@@ -21,6 +21,7 @@ A corrupt session stays; --force ends what agents and tmux server it has left.`,
 	}
 	cmd.Flags().BoolVar(&o.Force, "force", false, "do not ask, and remove sessions whose end GitHub does not show yet, too")
 	cmd.Flags().Var(&o.OlderThan, "older-than", "only sessions that ended this long ago, such as 3d or 36h")
+	cmd.Flags().Lookup("older-than").DefValue = "" // any
 	cmd.Flags().BoolVar(&o.Canceled, "canceled", false, "sessions that were stopped and could go on, too")
 	cmd.Flags().BoolVar(&o.AsJSON, "json", false, "machine-readable output, see docs/commands.md")
 	cmd.Flags().StringVar(&o.MaxSize, "max-size", "", "only as many, the oldest first, as leave the sessions of the project this large, such as '2 GB'")

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -138,7 +137,7 @@ func sessionNames(a *app, can func(session.Entry) bool) offer {
 func workflowNames(a *app) offer {
 	return func() []string {
 		if project, err := a.ProjectDir(); err == nil {
-			return workflows.Names(os.DirFS(project))
+			return workflows.Names(site.Files(project))
 		}
 		return workflows.Shipped()
 	}

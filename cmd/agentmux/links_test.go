@@ -67,3 +67,49 @@ func TestLinksInPlaceOfOurDirectoriesAreRefused(t *testing.T) {
 		t.Errorf("what the links led to: %v", err)
 	}
 }
+
+// A file of the repository may be a link to another file of it. One that leads elsewhere is named and not read: what is
+// wrong in a file is said in its own words.
+func TestLinksOfAProjectThatLeadElsewhereAreNotRead(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	const secret = "hunter2"
+	away := filepath.Join(r.dir, "away.yaml")
+	r.write(away, secret+": x\n")
+	for name, c := range map[string]struct {
+		file string
+		args [][]string
+	}{
+		"configuration": {".agentmux/config.yaml", [][]string{{"config", "check"}, {"config", "show"}, append([]string{"run", "Say two"}, quickRun...)}},
+		"workflow":      {".agentmux/workflows/own.yaml", [][]string{{"workflows", "check"}, {"workflows", "show", "own"}, {"run", "Say two", "--workflow", "own"}}},
+		"agents file":   {".dmux-agents.yml", [][]string{{"agents", "start", "--yes", "--headless"}}},
+	} {
+		link := filepath.Join(r.clone, c.file)
+		for to, want := range map[string]string{away: "is a link that leads out of the project", filepath.Join(r.clone, "README.md"): "", "../../away.yaml": ""} {
+			if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(to, link); err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range c.args {
+				if res := r.agentmux(args...); res.code != 2 || !strings.Contains(res.err, want) || strings.Contains(res.err+res.out, secret) {
+					t.Errorf("%s as a link to %s, %v: exit %d, want 2 and %q\n%s%s", name, to, args, res.code, want, res.out, res.err)
+				}
+			}
+			if err := os.Remove(link); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := len(r.sessions()); n > 0 {
+		t.Errorf("%d sessions", n)
+	}
+	r.write(filepath.Join(r.clone, ".agentmux", "shared.yaml"), "version: 2\ndefaults: {workflow: quick}\n")
+	if err := os.Symlink("shared.yaml", filepath.Join(r.clone, ".agentmux", "config.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if res := r.expect(0, "config", "show"); !strings.Contains(res.out, "quick") {
+		t.Errorf("a link within the project: %s", res.out)
+	}
+}

@@ -29,6 +29,7 @@ func newLogsCmd(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVarP(&o.last, "lines", "n", -1, "only the last `N` lines")
+	cmd.Flags().Lookup("lines").DefValue = "all"
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on as the log grows, until the host ends")
 	return group(groupStart, cmd)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/show"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/spf13/cobra"
 )
@@ -52,7 +52,7 @@ func runWorkflowsList(a *app, o workflowsListOptions) error {
 	if err != nil {
 		return err
 	}
-	dir := os.DirFS(project)
+	dir := site.Files(project)
 	for _, file := range workflows.Unused(dir) {
 		said, step := doctor.UnusedWords(file)
 		a.Say("%s; %s", said, step)
@@ -70,7 +70,7 @@ func runWorkflowsShow(a *app, name string) error {
 	if err != nil {
 		return err
 	}
-	_, data, problems := workflows.Load(name, os.DirFS(project))
+	_, data, problems := workflows.Load(name, site.Files(project))
 	if len(data) == 0 {
 		return exit.UsageText(strings.Join(problems.Lines(), "; "))
 	}
@@ -83,7 +83,7 @@ func runWorkflowsCheck(a *app, args []string, o workflowsCheckOptions) error {
 	if err != nil {
 		return err
 	}
-	dir := os.DirFS(project)
+	dir := site.Files(project)
 	names := args
 	if len(names) == 0 {
 		names = workflows.Names(dir)

@@ -44,12 +44,17 @@ func (h *Helps) Outdated(ctx context.Context, p Provider, path string, effort bo
 	if len(lacks) == 0 {
 		return nil
 	}
+	return []string{fmt.Sprintf("%s: the installed %s (%s) does not know %s, which agents are started with; %s",
+		p.Name, found.Path, found.Version, strings.Join(lacks, ", "), p.Newer())}
+}
+
+// Newer says what to do about a program whose help does not name all flags.
+func (p Provider) Newer() string {
 	need := "another version of it"
 	if len(p.Versions) > 0 {
 		need = "version " + strings.Join(p.Versions, " or ")
 	}
-	return []string{fmt.Sprintf("%s: the installed %s (%s) does not know %s, which agents are started with; install %s",
-		p.Name, found.Path, found.Version, strings.Join(lacks, ", "), need)}
+	return fmt.Sprintf("install %s, or, for a wrapper that passes them on, set \"providers: {%s: {flags: []}}\" in your own configuration", need, p.Name)
 }
 
 func (p Provider) forEffort(flag string) bool {

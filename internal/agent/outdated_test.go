@@ -29,7 +29,7 @@ func TestHelpsTellWhatAProgramLacks(t *testing.T) {
 		}
 	}
 	says := func(flags string) string {
-		return "prog: the installed " + file + " (prog 1.0) does not know " + flags + ", which agents are started with; install another version of it"
+		return "prog: the installed " + file + " (prog 1.0) does not know " + flags + ", which agents are started with; install another version of it, or, for a wrapper that passes them on, set \"providers: {prog: {flags: []}}\" in your own configuration"
 	}
 	program("--model --json")
 	expect(false, "")

@@ -113,6 +113,7 @@ type Override struct {
 	RoleArgs        map[string][]string
 	Effort          map[string][]string
 	ToolName        string
+	Flags           []string
 	PromptMode      string
 	PromptFlag      string
 	Trust           []Dialog
@@ -197,7 +198,7 @@ func (p Provider) override(o Override) Provider {
 	if o.PromptFlag != "" {
 		p.PromptFlag, p.HeadlessPromptFlag = o.PromptFlag, o.PromptFlag
 	}
-	for to, from := range map[*[]string][]string{&p.InteractiveArgs: o.InteractiveArgs, &p.HeadlessArgs: o.HeadlessArgs, &p.Env: o.Env} {
+	for to, from := range map[*[]string][]string{&p.InteractiveArgs: o.InteractiveArgs, &p.HeadlessArgs: o.HeadlessArgs, &p.Env: o.Env, &p.Flags: o.Flags} {
 		if from != nil {
 			*to = from
 		}

@@ -62,7 +62,7 @@ var dispatchParams = []Param{
 	{Name: "questions", Type: TypeList, Required: true, Min: 1, Max: 50, Description: "Questions to answer, each by itself",
 		Flag: "question", Usage: "`question` to answer (repeatable)"},
 	{Name: "scope_hints", Type: TypeList, Max: 50, Description: "Where to look: directories, files, sites",
-		Flag: "scope", Usage: "where to look (repeatable)"},
+		Flag: "scope", Usage: "a `place` to look at (repeatable)"},
 }
 
 // sent are the types of messages that agents write: a prompt is the program's.
@@ -154,7 +154,7 @@ var table = []Tool{
 			{Name: "question", Type: TypeText, Required: true, Max: maxQuestion, Description: "The question, with what one must know to answer it",
 				Flag: "question", Usage: "the question"},
 			{Name: "options", Type: TypeList, Max: maxOptions, Description: "Answers to choose from",
-				Flag: "option", Usage: "an answer to choose (repeatable)"},
+				Flag: "option", Usage: "an `answer` to choose (repeatable)"},
 		},
 		Everyone: true, When: WhileAtWork, Done: doneAsked,
 		Command: Command{Words: "ask", Short: "Ask a person",

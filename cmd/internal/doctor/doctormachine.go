@@ -201,7 +201,7 @@ func probeBranches(ctx context.Context, project, prefix string) []Probe {
 }
 
 func probeWorkflows(project string) Probe {
-	dir := os.DirFS(project)
+	dir := site.Files(project)
 	for _, name := range workflows.Names(dir) {
 		if _, _, problems := workflows.Load(name, dir); problems.Err() != nil {
 			return row("workflows", Failed, name+" is invalid\n"+strings.Join(problems.Errors().Lines(), "\n"), "agentmux workflows check "+name)
@@ -294,8 +294,8 @@ func Provider(ctx context.Context, p agent.Provider, wanted, path string) Probe 
 		return row(p.Name, Failed, err.Error(), "see that "+p.Command+" --version works")
 	}
 	detail := fmt.Sprintf("%s, %s, for %s", found.Path, console.Dash(found.Version), wanted)
-	if len(found.Missing) > 0 {
-		return row(p.Name, Failed, detail+"; it does not know "+strings.Join(found.Missing, ", "), "install version "+strings.Join(p.Versions, " or "))
+	if n := len(found.Missing); n > 0 && n < len(p.Flags) {
+		return row(p.Name, Failed, detail+"; it does not know "+strings.Join(found.Missing, ", "), p.Newer())
 	}
 	login, hint := LoginOf(p)
 	detail += "; login: " + login

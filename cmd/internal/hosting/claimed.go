@@ -30,6 +30,11 @@ func runClaimed(ctx context.Context, a *site.Finder, s *site.Site, spec host.Run
 		return nil, err
 	}
 	if issue.number > 0 {
+		release, err := tenure.Reserve(ctx, spec.Dir)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
 		if t.Host, err = tenure.HostOf(spec.Dir); err != nil {
 			return nil, err
 		}
@@ -193,6 +198,11 @@ func MayContinue(ctx context.Context, s *site.Site, dir string, backup bool) err
 		return err
 	}
 	_, err = notClaimed(ctx, s, of, id)
+	if err != nil {
+		if now, noteErr := tenure.HostOf(dir); noteErr == nil && now != id { // another command has just begun
+			_, err = notClaimed(ctx, s, of, now)
+		}
+	}
 	return err
 }
 

@@ -10,3 +10,6 @@ import (
 func ClaimedOwner(of ear.Owner, held *atomic.Pointer[claim.Held]) ear.Owner {
 	return claimedOwner{Owner: of, held: held}
 }
+
+// Narrate is narrate.
+var Narrate = narrate

@@ -243,7 +243,7 @@ func awaitHost(ctx context.Context, a *site.Finder, sess *session.Session, seq i
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if s, err := sess.ReadState(); err == nil && s.Seq > seq {
+		if s, err := sess.ReadState(); err == nil && s.Seq > seq && session.Holder(sess.Dir).PID == cmd.Process.Pid {
 			return nil
 		}
 		select {
@@ -251,6 +251,9 @@ func awaitHost(ctx context.Context, a *site.Finder, sess *session.Session, seq i
 			return fmt.Errorf("%w: %w", ErrLeft, ctx.Err())
 		case <-tick.C:
 		case <-ended:
+			if cmd.ProcessState.ExitCode() == exit.Locked && session.Running(sess.Dir) { // another command was first
+				return &session.LockedError{Name: sess.Name(), Owner: session.Holder(sess.Dir)}
+			}
 			if s, err := sess.ReadState(); err == nil && s.Seq > seq {
 				return nil
 			}

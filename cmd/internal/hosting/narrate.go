@@ -2,6 +2,8 @@ package hosting
 
 import (
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/cmd/internal/console"
@@ -20,7 +22,11 @@ type narrator struct {
 	palette  paint.Palette
 	wake     chan struct{}
 	done     chan struct{}
+	saving   atomic.Bool // the session has ended, and its last checkpoint is on its way
 }
+
+// savingPause is how long that may take before the person is told what the command waits for.
+const savingPause = 2 * time.Second
 
 // narrate prints the records of a run for the person at the terminal, unless the log itself is
 // asked for. The caller calls told when the run is over.
@@ -39,6 +45,7 @@ func narrate(a *site.Finder, s *site.Site, spec *host.RunSpec) (told func(), err
 	n := &narrator{finder: a, follower: sess.Follow(before), palette: paint.New(console.Stream(a.Err)), wake: make(chan struct{}, 1), done: make(chan struct{})}
 	next := spec.OnCommit
 	spec.OnCommit = func(state *orchestrator.State) {
+		n.saving.Store(state.Ended() && slices.ContainsFunc(state.Pending, func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffCheckpoint }))
 		select {
 		case n.wake <- struct{}{}:
 		default:
@@ -53,10 +60,25 @@ func narrate(a *site.Finder, s *site.Site, spec *host.RunSpec) (told func(), err
 
 func (n *narrator) run() {
 	defer close(n.done)
-	for range n.wake {
-		n.read()
+	defer n.read()
+	var slow <-chan time.Time
+	for {
+		select {
+		case _, more := <-n.wake:
+			if !more {
+				return
+			}
+			n.read()
+			switch {
+			case !n.saving.Load():
+				slow = nil
+			case slow == nil:
+				slow = time.After(savingPause)
+			}
+		case <-slow: // once: slow stays
+			n.finder.Say("the session has ended; waiting up to 90 s for the push of its last checkpoint: pushes to one repository are paced")
+		}
 	}
-	n.read()
 }
 
 // ends are the records that are left out here, because they are told with the outcome.

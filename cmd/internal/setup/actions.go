@@ -48,7 +48,7 @@ func actions(ctx context.Context, a *site.Finder, f Options) error {
 		return site.ExplainProject(err, project)
 	}
 	path := filepath.Join(project, filepath.FromSlash(actionsFile))
-	there, err := os.ReadFile(path)
+	there, err := fs.ReadFile(site.Files(project), actionsFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && f.Write:
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -97,7 +97,7 @@ func (f *Finder) Sources(project string) config.Sources {
 	builtIn, _ := agent.Load(nil)
 	return config.Sources{
 		UserFile:  filepath.Join(ConfigHome(), "agentmux", "config.yaml"),
-		Project:   os.DirFS(project),
+		Project:   Files(project),
 		FlagFile:  f.ConfigFile,
 		Home:      Home(),
 		Providers: builtIn.Names(),

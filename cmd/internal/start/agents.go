@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -243,12 +244,12 @@ func ownFile(file string) []string {
 
 // readTeam reads the agents file, as much of it as is to run.
 func readTeam(a *site.Finder, s *site.Site, project *project.Project, o AgentsOptions) (*agents.Team, error) {
-	file, name := o.File, filepath.Base(o.File)
+	file, name, read := o.File, filepath.Base(o.File), os.ReadFile
 	if file == "" {
 		name = s.Config.Agents.File
-		file = filepath.Join(s.Project, name)
+		file, read = filepath.Join(s.Project, name), func(string) ([]byte, error) { return fs.ReadFile(site.Files(s.Project), filepath.Clean(name)) }
 	}
-	data, err := os.ReadFile(file)
+	data, err := read(file)
 	if err != nil {
 		return nil, exit.Usage(fmt.Errorf("%s cannot be read: %w; agentmux agents init writes one", file, exit.Bare(err)))
 	}

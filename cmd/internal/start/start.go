@@ -49,7 +49,7 @@ func basicSpec(ctx context.Context, a *site.Finder, s *site.Site, project *proje
 		a.Say("%s", note)
 	}
 	return host.PrepareSpec{
-		Project: project, Dir: ownDir(s.Project, project), Config: s.Config, Files: os.DirFS(s.Project), Source: "working tree", Base: base,
+		Project: project, Dir: ownDir(s.Project, project), Config: s.Config, Files: site.Files(s.Project), Source: "working tree", Base: base,
 		Name: f.Name, Workflow: f.Workflow, ProductManager: f.ProductManager, Interactive: a.Terminal && !f.Headless,
 	}, nil
 }

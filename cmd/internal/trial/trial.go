@@ -182,7 +182,7 @@ func (t *trial) prepare(ctx context.Context, s *site.Site) (*session.Session, er
 		return nil, err
 	}
 	sess, err := s.Host.Prepare(ctx, host.PrepareSpec{
-		Project: project, Config: s.Config, Files: os.DirFS(s.Project), Source: "working tree", Base: base, Name: sessionName,
+		Project: project, Config: s.Config, Files: site.Files(s.Project), Source: "working tree", Base: base, Name: sessionName,
 		Agents: team, Trigger: "agents/" + sessionName, Interactive: t.finder.Terminal && !t.options.Headless,
 	})
 	if cannot := (*host.PreflightError)(nil); errors.As(err, &cannot) {
