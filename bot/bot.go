@@ -23,6 +23,7 @@ import (
 	"github.com/agentmux/agentmux/bot/queue"
 	"github.com/agentmux/agentmux/bot/report"
 	"github.com/agentmux/agentmux/bot/request"
+	"github.com/agentmux/agentmux/bot/round"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/document"
@@ -136,11 +137,11 @@ func (b *Bot) Run(ctx context.Context) error {
 	}
 	b.loop(ctx, func() { b.queue.Run(ctx) })
 	if b.Once {
-		b.work.Go(func() { b.once(ctx, cancel) })
+		b.work.Go(func() { cancel(round.Wait(ctx, b.parts)) })
 	}
 	<-ctx.Done()
 	b.wait()
-	if err := context.Cause(ctx); asked.Err() == nil && !errors.Is(err, errServed) {
+	if err := context.Cause(ctx); asked.Err() == nil && !errors.Is(err, round.ErrServed) {
 		return err
 	}
 	return nil
@@ -274,34 +275,18 @@ func (b *Bot) serve(ctx context.Context, repo ghsync.Repo, swept bool) (*reposit
 	return r, nil
 }
 
-// errServed ends a run with Once.
-var errServed = errors.New("everything was served")
-
-// oncePause is between two looks whether everything was served.
-const oncePause = 200 * time.Millisecond
-
-// once ends the run when every repository was read whole, every issue and command judged, every session
-// has ended and every receipt was given.
-func (b *Bot) once(ctx context.Context, end func(error)) {
-	for transport.Wait(ctx, oncePause) {
-		if b.served() {
-			end(errServed)
-			return
-		}
-	}
-}
-
-func (b *Bot) served() bool {
+// parts are the repositories of a run with Once, which ends when every one was read whole, every issue and command
+// judged, every session has ended and every receipt was given.
+func (b *Bot) parts() (parts []round.Part, busy bool) {
 	all, facts := b.all(), b.facts()
-	if len(all) < len(b.Repos) {
-		return false
-	}
 	for _, r := range all {
-		if !r.swept.Load() && facts[r.id].Synced.IsZero() || !r.met.Idle() || !r.pulls.Idle() || !r.ear.Idle() || len(r.journal.Pending()) > 0 {
-			return false
-		}
+		f := facts[r.id]
+		parts = append(parts, round.Part{
+			Repo: r.name().String(), Read: r.swept.Load() || !f.Synced.IsZero(), Err: f.Err,
+			Sets: []round.Set{r.met, r.pulls}, Idle: r.ear.Idle() && len(r.journal.Pending()) == 0,
+		})
 	}
-	return b.atWork.Load() == 0
+	return parts, len(all) < len(b.Repos) || b.atWork.Load() > 0
 }
 
 // history is what was started in a repository.

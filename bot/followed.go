@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/agentmux/agentmux/bot/due"
 	"github.com/agentmux/agentmux/bot/ear"
 	"github.com/agentmux/agentmux/bot/follow"
 	"github.com/agentmux/agentmux/bot/gate"
@@ -85,7 +84,7 @@ func (r *repository) readPull(ctx context.Context, number int) (again time.Durat
 	again, err := r.readReviews(ctx, number)
 	if err != nil {
 		r.log().Warn("the reviews of a pull request are read later", "pull_request", number, "err", err)
-		return due.After(transport.Later(err))
+		return r.pulls.Failed(number, err, transport.Later)
 	}
 	return again
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
-	"github.com/agentmux/agentmux/bot/due"
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/orphan"
 	"github.com/agentmux/agentmux/bot/ticket"
@@ -25,7 +24,7 @@ func (r *repository) reconcile(ctx context.Context, issue int) (again time.Durat
 	again, err := r.decide(ctx, issue)
 	if err != nil && ctx.Err() == nil {
 		r.log().Warn("an issue is judged again later", "issue", issue, "err", err)
-		return max(again, due.After(transport.Later(err)))
+		return max(again, r.met.Failed(issue, err, transport.Later))
 	}
 	return again
 }
@@ -74,7 +73,7 @@ func (r *repository) decide(ctx context.Context, issue int) (again time.Duration
 	case d.Accepted():
 		return 0, r.accept(ctx, facts, left, d)
 	case d.What == gate.Later:
-		return max(d.After, time.Second), nil
+		return max(d.After, time.Second), d.Err
 	case d.DropsLabel():
 		return 0, r.refusals.DropRequest(ctx, record.Issue)
 	}

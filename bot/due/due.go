@@ -6,6 +6,7 @@ package due
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 )
@@ -32,16 +33,24 @@ type Set struct {
 
 	mu      sync.Mutex
 	due     map[int]time.Time // zero: now
+	refused map[int]error     // of those that are due
 	looking bool
 }
 
 // New returns an empty set. look returns after how long to look at the number again, 0 for not.
 func New(look func(context.Context, int) time.Duration) *Set {
-	return &Set{look: look, wake: make(chan struct{}, 1), due: map[int]time.Time{}}
+	return &Set{look: look, wake: make(chan struct{}, 1), due: map[int]time.Time{}, refused: map[int]error{}}
 }
 
 // Add has a number looked at at a time; the zero time means now.
 func (s *Set) Add(number int, at time.Time) {
+	s.mu.Lock()
+	delete(s.refused, number)
+	s.mu.Unlock()
+	s.add(number, at)
+}
+
+func (s *Set) add(number int, at time.Time) {
 	s.mu.Lock()
 	if before, known := s.due[number]; !known || at.Before(before) {
 		s.due[number] = at
@@ -51,6 +60,25 @@ func (s *Set) Add(number int, at time.Time) {
 	case s.wake <- struct{}{}:
 	default:
 	}
+}
+
+// Failed says that the look at a number failed, and returns after how long to look again, as After does. later tells
+// whether the error passes, and after what wait at the earliest.
+func (s *Set) Failed(number int, err error, later func(error) (time.Duration, bool)) (again time.Duration) {
+	wait, passes := later(err)
+	if !passes {
+		s.mu.Lock()
+		s.refused[number] = err
+		s.mu.Unlock()
+	}
+	return After(wait, passes)
+}
+
+// Refused are the numbers whose last look failed with an error that does not pass, while they wait for the next.
+func (s *Set) Refused() map[int]error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.refused)
 }
 
 // Hurry has a number looked at now, if it is to be looked at later.
@@ -79,6 +107,7 @@ func (s *Set) next(now time.Time) (number int, wait time.Duration, ok bool) {
 	}
 	if s.looking = ok; ok {
 		delete(s.due, number)
+		delete(s.refused, number)
 	}
 	return number, wait, ok
 }
@@ -94,7 +123,7 @@ func (s *Set) Run(ctx context.Context, now func() time.Time) {
 		number, wait, ok := s.next(now())
 		if ok {
 			if again := s.look(ctx, number); again > 0 {
-				s.Add(number, now().Add(again))
+				s.add(number, now().Add(again))
 			}
 			continue
 		}
@@ -108,9 +137,9 @@ func (s *Set) Run(ctx context.Context, now func() time.Time) {
 	}
 }
 
-// Idle reports whether nothing is looked at, now or later.
+// Idle reports whether nothing is looked at, now or later, but for what was refused.
 func (s *Set) Idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.due) == 0 && !s.looking
+	return len(s.due) == len(s.refused) && !s.looking
 }

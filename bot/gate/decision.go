@@ -74,6 +74,8 @@ type Decision struct {
 	Details []string
 	// After is how long to wait before the next try of Later, or of RowMachine.
 	After time.Duration
+	// Err is what GitHub answered where Later waits for it.
+	Err error
 	// Asked is what was judged.
 	Asked Asked
 	// Warnings are for the person at the terminal.

@@ -204,7 +204,7 @@ func unanswered(err error, what string, t Tries) Decision {
 		wait = said
 	}
 	d := later(wait, "GitHub did not answer about %s", what)
-	d.Row = RowUnread
+	d.Row, d.Err = RowUnread, err
 	return d
 }
 

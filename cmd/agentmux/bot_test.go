@@ -112,6 +112,26 @@ func TestBotOnceServesEveryRequest(t *testing.T) {
 	}
 }
 
+// What the server refuses until a person changes something is named at the end of --once.
+func TestBotOnceEndsWithWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	for route, want := range map[string]string{
+		"GET .../collaborators/{login}/permission": "acme/widgets#1 is not served: ",
+		"GET .../issues": "acme/widgets is not served: ",
+	} {
+		t.Run(route, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, rigOptions{playbook: quickPlaybook, unlabel: true, config: botConfig})
+			r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
+			r.github.Inject(fakehub.Fault{Route: route, Status: 403, Message: "Resource not accessible by personal access token"})
+			res := r.expect(2, "bot", "--once")
+			if !strings.Contains(res.err, want) || !strings.Contains(res.err, "Resource not accessible") {
+				t.Errorf("want %q:\n%s", want, res.err)
+			}
+		})
+	}
+}
+
 // labelWrites are the writes of an issue's labels in their order, a removal with the name of the label.
 func labelWrites(calls []fakehub.Request, issue int) (writes []string) {
 	for _, c := range calls {
