@@ -109,14 +109,23 @@ func (d Disk) Remove(path string) error {
 	return d.SyncDir(filepath.Dir(path))
 }
 
+// nameless returns the error of the temporary file without its name, which says nothing beside that of the file.
+func nameless(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}
+
 // Replace is the function Replace, on this disk.
 func (d Disk) Replace(path string, data []byte) error {
 	temp, err := d.writeTemp(path, data, true)
 	if err != nil {
-		return fmt.Errorf("replace %s: %w", path, err)
+		return fmt.Errorf("replace %s: %w", path, nameless(err))
 	}
 	if err := d.renameTemp(temp, path); err != nil {
-		return fmt.Errorf("replace %s: %w", path, err)
+		return fmt.Errorf("replace %s: %w", path, nameless(err))
 	}
 	return d.SyncDir(filepath.Dir(path))
 }

@@ -5,6 +5,7 @@ package exit
 import (
 	"errors"
 	"os"
+	"syscall"
 
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/session/register"
@@ -57,14 +58,22 @@ func Explain(err error) (code int, text string) {
 	}
 	var coded *Error
 	if errors.As(err, &coded) {
-		return coded.Code, err.Error()
+		return coded.Code, worded(err)
 	}
 	for _, match := range sessionErrors {
 		if match.is(err) {
-			return match.code, err.Error()
+			return match.code, worded(err)
 		}
 	}
-	return Failed, err.Error()
+	return Failed, worded(err)
+}
+
+// worded is the error in words, with what a person can do about a full disk.
+func worded(err error) string {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return err.Error() + "; make room on that disk and run it again: what is on record is kept"
+	}
+	return err.Error()
 }
 
 // sessionErrors are the errors of the session package with their codes.

@@ -11,6 +11,9 @@ import (
 // LeftClaims is left for tests.
 var LeftClaims = left
 
+// Checkpointed is checkpointed for tests.
+var Checkpointed = checkpointed
+
 // Settle is settle for tests.
 func (r Request) Settle(ctx context.Context) { r.settle(ctx) }
 

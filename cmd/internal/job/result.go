@@ -65,13 +65,20 @@ func next(s *orchestrator.State) string {
 	return "comment on the issue: /agentmux retry begins once more, /agentmux help lists all commands"
 }
 
-// checkpointed says what the last checkpoint of a session that has not got its result is good for.
+// checkpointed says what the last checkpoint of a session that has not got its result is good for. One whose push was not
+// recorded any more, as the session ended, is known by the note of the claim.
 func checkpointed(sess *session.Session, s *orchestrator.State) string {
 	if s.Phase == orchestrator.PhaseDone {
 		return ""
 	}
-	last, _ := saves(sess)
+	last, server := saves(sess)
+	note, err := claim.ReadNote(sess.Dir)
+	later := err == nil && note.Checkpoint != "" && note.Checkpoint != server.sha
 	switch {
+	case later && last == save{}:
+		return "on the server: a job on another runner finds it"
+	case later && last.pushed:
+		return "later than that of " + last.at + ", on the server: a job on another runner finds it"
 	case last.at == "":
 		return "none: what is in no branch is lost with the runner"
 	case last.pushed:
@@ -110,6 +117,7 @@ func letGo(dir string) string {
 type save struct {
 	at     string // of day
 	pushed bool
+	sha    string
 }
 
 // saves returns the last checkpoint of a session and the last one that is on the server, as its records have them.
@@ -120,7 +128,7 @@ func saves(sess *session.Session) (last, server save) {
 	}
 	for _, e := range records {
 		if saved, is := e.Data.(orchestrator.CheckpointSavedRecord); is {
-			if last = (save{e.TS.UTC().Format("15:04 UTC"), saved.Pushed}); last.pushed {
+			if last = (save{e.TS.UTC().Format("15:04 UTC"), saved.Pushed, saved.SHA}); last.pushed {
 				server = last
 			}
 		}
