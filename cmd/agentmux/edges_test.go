@@ -101,3 +101,19 @@ func TestAProjectWhosePathIsNotUTF8IsRefused(t *testing.T) {
 		t.Error("something was made")
 	}
 }
+
+// A branch in the way of those of sessions is told before a session is made, with what to do.
+func TestABranchInTheWayIsAMatterOfTheClone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook, config: "github: {push: false}\n"})
+	r.git(r.clone, "branch", "agentmux")
+	for _, more := range [][]string{quickRun, {"--dry-run"}} {
+		args := append([]string{"run", "Say two"}, more...)
+		if res := r.expect(exit.BadUsage, args...); !strings.HasPrefix(res.err, "agentmux: branch agentmux/say-two cannot be made beside the branch agentmux; rename that one") {
+			t.Errorf("%v: %s", args, res.err)
+		}
+	}
+	if n := len(r.sessions()); n > 0 {
+		t.Errorf("%d sessions", n)
+	}
+}

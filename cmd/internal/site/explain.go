@@ -12,6 +12,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/clone"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 )
 
@@ -33,7 +34,10 @@ func ExplainRun(err error) error {
 	var problems *document.Error
 	var preflight *host.PreflightError
 	var read *remote.ReadError
+	var export *clone.ExportError
 	switch {
+	case errors.As(err, &export) && export.Kind == clone.ExportBlocked:
+		return exit.Usage(export)
 	case errors.As(err, &problems), errors.As(err, &preflight), errors.Is(err, project.ErrNoCommit), errors.Is(err, project.ErrUnknownBase), errors.Is(err, project.ErrBaseBranch), errors.Is(err, host.ErrProductManager):
 		return exit.Usage(err)
 	case errors.Is(err, gitrepo.ErrShallow):

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// errOutside is of a link. What is wrong in a file is said in its own words, and where a link of a
-// repository leads is for nobody else to read.
+// errOutside is of a link. What is wrong in a file is said in its own words, so that a repository could
+// have any file of the machine read and shown.
 var errOutside = errors.New("is a link that leads out of the project, which agentmux does not follow: put the file itself in its place")
 
 // Files are those of a project, without what links in it lead to elsewhere.
