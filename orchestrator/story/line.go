@@ -137,10 +137,23 @@ func sayExited(d orchestrator.AgentExitedRecord) string {
 
 func sayAgentFailed(d orchestrator.AgentFailedRecord) string {
 	line := string(orchestrator.KeyOf(d.Role, d.Task)) + " failed"
-	if cause, _, _ := strings.Cut(strings.TrimSpace(d.Tail), "\n"); cause != "" {
+	cause, printed := WhyFailed(d)
+	if cause, _, _ = strings.Cut(cause, "\n"); cause != "" {
 		line += ": " + cause
 	}
+	if last := strings.TrimSpace(printed[strings.LastIndex(printed, "\n")+1:]); last != "" {
+		line += "; it printed last: " + last
+	}
 	return line
+}
+
+// WhyFailed returns why an agent was given up, and the end of what its program printed.
+func WhyFailed(d orchestrator.AgentFailedRecord) (cause, printed string) {
+	printed = strings.TrimRight(d.Tail, " \n")
+	if d.Cause == "" {
+		return strings.TrimSpace(printed), "" // of an earlier version
+	}
+	return d.Cause, printed
 }
 
 // sayMarked tells of a marker only that the work is not where the agents file has it.
