@@ -2,6 +2,7 @@ package story
 
 import (
 	"fmt"
+	"path"
 	"strings"
 	"time"
 
@@ -73,7 +74,7 @@ var lines = map[string]func(orchestrator.Event) string{
 	orchestrator.EvQuestionAnswered: say(func(d orchestrator.QuestionAnsweredRecord) string { return "question " + d.ID + " answered" }),
 	orchestrator.EvCommandApplied:   say(func(d orchestrator.CommandAppliedRecord) string { return d.Name + " by " + d.Actor }),
 	orchestrator.EvCommandRefused:   say(func(d orchestrator.CommandRefusedRecord) string { return d.Name + " refused: " + d.Reason }),
-	orchestrator.EvMsgFailed:        say(func(d orchestrator.MsgFailedRecord) string { return "message to " + d.To + " failed" }),
+	orchestrator.EvMsgFailed:        say(sayMsgFailed),
 	orchestrator.EvCommitCreated:    say(func(d orchestrator.CommitCreatedRecord) string { return "commit " + d.Subject }),
 	orchestrator.EvBranchPushed:     say(sayPushed),
 	orchestrator.EvPROpened:         say(sayPulled),
@@ -154,6 +155,18 @@ func WhyFailed(d orchestrator.AgentFailedRecord) (cause, printed string) {
 		return strings.TrimSpace(printed), "" // of an earlier version
 	}
 	return d.Cause, printed
+}
+
+// sayMsgFailed names the file of a message whose reader could not be read.
+func sayMsgFailed(d orchestrator.MsgFailedRecord) string {
+	line := "message to " + d.To + " failed"
+	if d.To == "" {
+		line = "message " + path.Base(d.File) + " failed"
+	}
+	if d.Reason != "" {
+		line += ": " + d.Reason
+	}
+	return line
 }
 
 // sayMarked tells of a marker only that the work is not where the agents file has it.
