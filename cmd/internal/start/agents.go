@@ -248,7 +248,7 @@ func readTeam(a *site.Finder, s *site.Site, project *project.Project, o AgentsOp
 		name = s.Config.Agents.File
 		file = filepath.Join(s.Project, name)
 	}
-	data, err := os.ReadFile(file)
+	data, err := site.ReadAgentsFile(file)
 	if err != nil {
 		return nil, exit.Usage(fmt.Errorf("%s cannot be read: %w; agentmux agents init writes one", file, exit.Bare(err)))
 	}
