@@ -66,7 +66,7 @@ var table = []row{
 		" internal/agent internal/agent/cooldown internal/document internal/gitrepo orchestrator orchestrator/session orchestrator/story workflows workflows/agents workflows/artifact"}, // words and JSON of what they know
 	{11, "cmd/internal/doctor", "bot/account bot/config bot/host bot/project bot/place cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync ghsync/installation ghsync/sight ghsync/transport" +
 		" bot/admission bot/intake bot/request internal/agent internal/agent/cooldown internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/shield orchestrator/session tmux workflows"}, // probes each of them as a run uses it
-	{10, "cmd/internal/site", "bot/account bot/admission bot/bell bot/config bot/host bot/project bot/place bot/ticket cmd/internal/console cmd/internal/exit cmd/internal/hostlog ghsync ghsync/sight ghsync/transport" +
+	{10, "cmd/internal/site", "bot/account bot/admission bot/bell bot/config bot/host bot/project bot/place bot/ticket cmd/internal/console cmd/internal/exit cmd/internal/hostlog ghsync ghsync/sight ghsync/transport workflows/agents" +
 		" internal/agent internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone orchestrator orchestrator/session tmux"}, // joins a project with its account and a host; says what is wrong with them; finds sessions and tickets of the bot
 	{9, "cmd/internal/hostlog", "cmd/internal/console orchestrator/session"},                                     // tells the person warnings, and appends to the session's log
 	{7, "bot/account", "bot/config ghsync ghsync/installation ghsync/namesake ghsync/transport internal/redact"}, // below the host, which acts as what it names

@@ -27,9 +27,11 @@ type AgentExitedRecord struct {
 	Usage    *usage.Usage `json:"usage,omitempty"`
 }
 
-// AgentFailedRecord gives an agent up.
+// AgentFailedRecord gives an agent up. Tail is the end of what its program printed. Records of earlier versions
+// have no cause; of an agent of an agents file their tail is the cause.
 type AgentFailedRecord struct {
 	Attempts int    `json:"attempts"`
+	Cause    string `json:"cause,omitempty"`
 	Role     string `json:"role"`
 	Tail     string `json:"tail"`
 	Task     string `json:"task"`

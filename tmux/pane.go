@@ -148,10 +148,19 @@ func (s *Server) parsePane(record string) (Pane, error) {
 // Capture returns the visible text of the pane and at most history lines above it,
 // without colours. Trailing spaces of a line are cut.
 func (s *Server) Capture(ctx context.Context, pane string, history int) (string, error) {
+	return capture(ctx, s, pane, history)
+}
+
+// Printed is Capture with the lines whole that the pane broke at its width.
+func (s *Server) Printed(ctx context.Context, pane string, history int) (string, error) {
+	return capture(ctx, s, pane, history, "-J")
+}
+
+func capture(ctx context.Context, s *Server, pane string, history int, more ...string) (string, error) {
 	if !paneForm.MatchString(pane) {
 		return "", fmt.Errorf("capture %q: %w", pane, ErrNoPane)
 	}
-	args := []string{"capture-pane", "-p", "-t", pane}
+	args := append([]string{"capture-pane", "-p", "-t", pane}, more...)
 	if history > 0 {
 		args = append(args, "-S", "-"+strconv.Itoa(history))
 	}

@@ -170,6 +170,7 @@ func (r *observer) report(ctx context.Context, key orchestrator.AgentKey, launch
 		out.Condition, out.ExitCode, out.Signal = orchestrator.AgentDead, exit.Code, exit.Signal
 		out.Tail = cmp.Or(r.Redactor.Redact(exit.Error), r.tail(ctx, pane, found))
 		words := r.nameFault(out, status)
+		out.Tail = shortLines(out.Tail)
 		services{r.Crew}.note(out, status, cooldown.Refusal{At: exit.EndedAt}, words)
 		services{r.Crew}.offer(out)
 		return out
@@ -222,7 +223,7 @@ func (r *observer) reportDead(ctx context.Context, out *orchestrator.AgentReport
 	if pane.ExitStatus < 0 && pane.Signal == "" {
 		return nil // tmux does not know yet
 	}
-	out.Condition, out.Tail = orchestrator.AgentDead, r.tail(ctx, pane, true)
+	out.Condition, out.Tail = orchestrator.AgentDead, shortLines(r.tail(ctx, pane, true))
 	if out.Signal = pane.Signal; out.Signal == "" {
 		out.ExitCode = &pane.ExitStatus
 	}
@@ -318,7 +319,7 @@ func (r *observer) lookAtScreen(ctx context.Context, out *orchestrator.AgentRepo
 		out.TurnEnded = "screen " + hashOf([]byte(text))[:12]
 		var fault agent.Fault
 		if fault, words = p.OnScreen(text); fault != "" {
-			out.Fault, out.Tail = orchestrator.ServiceFault(fault), r.Redactor.Redact(strings.Join(agent.LastLines(text, tailLines), "\n"))
+			out.Fault, out.Tail = orchestrator.ServiceFault(fault), shortLines(r.tail(ctx, pane, true))
 		}
 	case quiet && p.Hooks == "":
 		r.within(idleTime) // only its screen tells
@@ -331,9 +332,18 @@ func (r *observer) tail(ctx context.Context, pane tmux.Pane, found bool) string 
 	if !found {
 		return ""
 	}
-	text, err := r.panes.server.Capture(ctx, pane.ID, tailLookback)
+	text, err := r.panes.server.Printed(ctx, pane.ID, tailLookback)
 	if err != nil {
 		return ""
 	}
-	return r.Redactor.Redact(strings.Join(agent.LastLines(text, tailLines), "\n"))
+	return strings.Join(agent.LastLines(r.Redactor.Redact(text), tailLines), "\n") // a cut would hide where a secret begins
+}
+
+// shortLines cuts each line of a tail, so that a record has room for all of them.
+func shortLines(tail string) string {
+	lines := strings.Split(tail, "\n")
+	for i := range lines {
+		lines[i] = orchestrator.Truncate(lines[i], orchestrator.MaxEventText/tailLines-1)
+	}
+	return strings.Join(lines, "\n")
 }

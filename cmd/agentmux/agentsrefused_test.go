@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/agentmux/agentmux/cmd/internal/console"
@@ -200,6 +201,23 @@ func TestAgentsStartOfBadFiles(t *testing.T) {
 		}
 		s.nothingMade(before)
 	}
+}
+
+// An agents file that is a pipe which nothing writes to, or that has no end, holds nothing up.
+func TestAgentsStartOfAFileWithoutEnd(t *testing.T) {
+	s := newShopper(t, "session: s\n")
+	s.commit()
+	before := s.cloneFiles()
+	pipe := filepath.Join(s.dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{pipe: "session: required key missing", "/dev/zero": "larger than 1 MiB"} {
+		if out := s.starts(exit.BadUsage, "n\n", "--file", file); !strings.Contains(out, want) {
+			t.Errorf("%s: %s", file, out)
+		}
+	}
+	s.nothingMade(before)
 }
 
 // A CLI without a flag that its launches need is found before anything is made, with its version and the ones

@@ -171,7 +171,9 @@ func (r *rig) fetched(told, file string) string {
 // agent end it otherwise.
 func TestAgentsRetry(t *testing.T) {
 	t.Parallel()
-	playbook := strings.Replace(teamPlaybook, "      - write: {file: words.txt, text: \"hello\\n\"}\n      - submit: {tool: submit_done}\n", "      - exit: 3\n", 1)
+	const secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+	secrets := strings.Repeat(" "+secret, 8) // a pane breaks at least one of them
+	playbook := strings.Replace(teamPlaybook, "      - write: {file: words.txt, text: \"hello\\n\"}\n      - submit: {tool: submit_done}\n", "      - say: I look for the words\n      - say: \"no words:"+secrets+"\"\n      - exit: 3\n", 1)
 	if playbook == teamPlaybook {
 		t.Fatal("the playbook is not the one that fails")
 	}
@@ -193,8 +195,21 @@ func TestAgentsRetry(t *testing.T) {
 	if found, err := os.ReadDir(foreign); err != nil || len(found) != 1 {
 		t.Errorf("the link of another was followed: %v, %v", found, err)
 	}
-	if out := r.expect(exit.Done, "agents", "status").out; !strings.Contains(out, "failed (exit 3)") || !strings.Contains(out, "blocked") || !strings.Contains(out, "\nwords: exit 3\n") {
+	if !strings.Contains(res.err, "build/words failed: exit 3; it printed last: no words: ") {
+		t.Errorf("what is told of the failure: %s", res.err)
+	}
+	out := r.expect(exit.Done, "agents", "status").out
+	if !strings.Contains(out, "failed (exit 3)") || !strings.Contains(out, "blocked") ||
+		!strings.Contains(out, "\nwords: exit 3\n") || !strings.Contains(out, "\n  I look for the words\n  no words: ") || !strings.Contains(out, "\n  all of it: ") {
 		t.Errorf("status: %s", out)
+	}
+	for _, text := range []string{out, r.read(r.session().Dir, "events.jsonl")} {
+		for i := range secret[8:] {
+			if part := secret[i : i+8]; strings.Contains(text, part) {
+				t.Errorf("%s of a secret is in\n%s", part, text)
+				break
+			}
+		}
 	}
 	if out := r.expect(exit.Done, "status").out; !strings.Contains(out, "agentmux retry shop, then agentmux resume shop") {
 		t.Errorf("what to do next: %s", out)

@@ -170,7 +170,7 @@ func (r *reducer) lost(key orchestrator.AgentKey, cause, tail string) {
 		r.questions.askRetry(key, cause)
 	case a.Retries >= r.s.Settings.AgentRetries && !r.s.AwaitingSummary:
 		role, task := key.Split()
-		r.event(orchestrator.AgentFailedRecord{Role: role, Task: task, Attempts: a.Attempt, Tail: tail})
+		r.event(orchestrator.AgentFailedRecord{Role: role, Task: task, Attempts: a.Attempt, Cause: cause, Tail: tail})
 		r.outcome.park(orchestrator.ReasonAgentStalled, "the "+string(key)+" did not submit ("+cause+")", "agentmux attach, then resume")
 	default:
 		r.clock.arm(orchestrator.RelaunchTimer(key), ending.Backoff(a.Retries))
@@ -215,7 +215,7 @@ func (r *reducer) stoppedByService(rep *orchestrator.AgentReport) bool {
 			return false // a person is there, the session does without it, or the others have logins of their own
 		}
 		r.crew.stop(key)
-		r.event(orchestrator.AgentFailedRecord{Role: role, Task: task, Attempts: r.s.Agents[key].Attempt, Tail: rep.Tail})
+		r.event(orchestrator.AgentFailedRecord{Role: role, Task: task, Attempts: r.s.Agents[key].Attempt, Cause: ending.Words(rep.Fault), Tail: rep.Tail})
 		r.outcome.park(orchestrator.ReasonLogin, "the "+string(key)+" did not submit ("+ending.Words(rep.Fault)+")", cmp.Or(rep.Repair, "give its provider a login that counts, see agentmux doctor")+", then resume")
 		return true
 	case orchestrator.ServiceLimit, orchestrator.ServiceOutage:

@@ -70,6 +70,22 @@ func TestAnAgentIsItsNewestLaunch(t *testing.T) {
 	}
 }
 
+// The line of a failure says what failed and why, also where a file names no reader, and for the records
+// of earlier versions.
+func TestALineSaysWhatFailed(t *testing.T) {
+	for want, record := range map[string]orchestrator.Record{
+		"build/words failed: exit 3; it printed last: no words": orchestrator.AgentFailedRecord{Role: "build", Task: "words", Cause: "exit 3", Tail: "start\n  no words \n"},
+		"build/words failed: stopped by a person":               orchestrator.AgentFailedRecord{Role: "build", Task: "words", Cause: "stopped by a person"},
+		"coder/1 failed: boom":                                  orchestrator.AgentFailedRecord{Role: "coder", Task: "1", Tail: "boom\nlast"},
+		"message to shop/page failed: no pane":                  orchestrator.MsgFailedRecord{To: "shop/page", File: "msgs/x.md", Reason: "no pane"},
+		"message x.md failed: the keys have no end":             orchestrator.MsgFailedRecord{File: "msgs/x.md", Reason: "the keys have no end"},
+	} {
+		if got := story.Line(orchestrator.Event{Type: record.Type(), Data: record}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // A message belongs to the say of its commit; what becomes of it becomes of the say.
 func TestALineNamesTheProviderThatTookOver(t *testing.T) {
 	for want, d := range map[string]orchestrator.AgentStartedRecord{

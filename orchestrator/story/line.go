@@ -2,6 +2,7 @@ package story
 
 import (
 	"fmt"
+	"path"
 	"strings"
 	"time"
 
@@ -73,7 +74,7 @@ var lines = map[string]func(orchestrator.Event) string{
 	orchestrator.EvQuestionAnswered: say(func(d orchestrator.QuestionAnsweredRecord) string { return "question " + d.ID + " answered" }),
 	orchestrator.EvCommandApplied:   say(func(d orchestrator.CommandAppliedRecord) string { return d.Name + " by " + d.Actor }),
 	orchestrator.EvCommandRefused:   say(func(d orchestrator.CommandRefusedRecord) string { return d.Name + " refused: " + d.Reason }),
-	orchestrator.EvMsgFailed:        say(func(d orchestrator.MsgFailedRecord) string { return "message to " + d.To + " failed" }),
+	orchestrator.EvMsgFailed:        say(sayMsgFailed),
 	orchestrator.EvCommitCreated:    say(func(d orchestrator.CommitCreatedRecord) string { return "commit " + d.Subject }),
 	orchestrator.EvBranchPushed:     say(sayPushed),
 	orchestrator.EvPROpened:         say(sayPulled),
@@ -137,8 +138,33 @@ func sayExited(d orchestrator.AgentExitedRecord) string {
 
 func sayAgentFailed(d orchestrator.AgentFailedRecord) string {
 	line := string(orchestrator.KeyOf(d.Role, d.Task)) + " failed"
-	if cause, _, _ := strings.Cut(strings.TrimSpace(d.Tail), "\n"); cause != "" {
+	cause, printed := WhyFailed(d)
+	if cause, _, _ = strings.Cut(cause, "\n"); cause != "" {
 		line += ": " + cause
+	}
+	if last := strings.TrimSpace(printed[strings.LastIndex(printed, "\n")+1:]); last != "" {
+		line += "; it printed last: " + last
+	}
+	return line
+}
+
+// WhyFailed returns why an agent was given up, and the end of what its program printed.
+func WhyFailed(d orchestrator.AgentFailedRecord) (cause, printed string) {
+	printed = strings.TrimRight(d.Tail, " \n")
+	if d.Cause == "" {
+		return strings.TrimSpace(printed), "" // of an earlier version
+	}
+	return d.Cause, printed
+}
+
+// sayMsgFailed names the file of a message whose reader could not be read.
+func sayMsgFailed(d orchestrator.MsgFailedRecord) string {
+	line := "message to " + d.To + " failed"
+	if d.To == "" {
+		line = "message " + path.Base(d.File) + " failed"
+	}
+	if d.Reason != "" {
+		line += ": " + d.Reason
 	}
 	return line
 }

@@ -43,10 +43,11 @@ type Member struct {
 	PRNumber    int
 	PullRequest string // address
 
-	Told   Agent     // of its newest launch
-	Used   Spent     // by its launches that have ended
-	Ended  time.Time // when it got the marker that it has
-	Reason string    // of its failure
+	Told    Agent     // of its newest launch
+	Used    Spent     // by its launches that have ended
+	Ended   time.Time // when it got the marker that it has
+	Reason  string    // of its failure
+	Printed string    // by its program, before that
 }
 
 // Marked reports whether it has a marker.
@@ -128,7 +129,7 @@ func Members(s *orchestrator.State, team *agents.Team, records []orchestrator.Ev
 		m := MemberOf(s, &team.Agents[i], running)
 		m.Told, m.Used, m.Ended = told.agents[m.Key], told.usages.Of(m.Name).Spent, told.marked[m.Name]
 		if m.Standing == Failed {
-			m.Reason = told.reasons[m.Name]
+			m.Reason, m.Printed = told.reasons[m.Name], told.printed[m.Name]
 		}
 		members = append(members, m)
 	}
@@ -141,19 +142,21 @@ type memberRecords struct {
 	usages  Usages
 	marked  map[string]time.Time // when they got the markers that they have
 	reasons map[string]string    // why those failed that did
+	printed map[string]string    // what their programs printed last
 }
 
 func (t *memberRecords) fold(s *orchestrator.State, e orchestrator.Event) {
 	if t.marked == nil {
-		t.marked, t.reasons = map[string]time.Time{}, map[string]string{}
+		t.marked, t.reasons, t.printed = map[string]time.Time{}, map[string]string{}, map[string]string{}
 	}
 	t.agents.Fold(e)
 	t.usages.Fold(e)
 	switch d := e.Data.(type) {
 	case orchestrator.AgentStartedRecord:
 		delete(t.reasons, d.Task)
+		delete(t.printed, d.Task)
 	case orchestrator.AgentFailedRecord:
-		t.reasons[d.Task] = d.Tail
+		t.reasons[d.Task], t.printed[d.Task] = WhyFailed(d)
 	case orchestrator.AgentMarkedRecord:
 		if s.Team[d.Agent].Marker != "" {
 			t.marked[d.Agent] = e.TS.Time

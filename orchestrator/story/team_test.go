@@ -33,7 +33,9 @@ func TestMembersStandWhereStateAndRecordsSay(t *testing.T) {
 	records := []orchestrator.Event{
 		at(0, orchestrator.AgentStartedRecord{Role: "build", Task: "done", Launch: "1.build.done.1"}),
 		at(1, orchestrator.AgentStartedRecord{Role: "build", Task: "works", Launch: "1.build.works.1"}),
-		at(2, orchestrator.AgentFailedRecord{Role: "build", Task: "failed", Tail: "tests are red"}),
+		at(2, orchestrator.AgentFailedRecord{Role: "build", Task: "failed", Cause: "tests are red", Tail: "ok\nFAIL"}),
+		at(3, orchestrator.AgentFailedRecord{Role: "build", Task: "again", Cause: "exit 1", Tail: "oh"}),
+		at(4, orchestrator.AgentStartedRecord{Role: "build", Task: "again", Launch: "1.build.again.2"}),
 		at(9, orchestrator.AgentMarkedRecord{Agent: "done", Marker: "0"}),
 	}
 	for _, c := range []struct {
@@ -57,13 +59,13 @@ func TestMembersStandWhereStateAndRecordsSay(t *testing.T) {
 	if done.Branch != "b/done-2" || done.PRNumber != 3 || done.Spent(later) != 9*time.Second || !done.Marked() {
 		t.Errorf("done: %+v", done)
 	}
-	if failed.Reason != "tests are red" || failed.Exit != 7 || failed.Spent(later) != 0 {
+	if failed.Reason != "tests are red" || failed.Printed != "ok\nFAIL" || failed.Exit != 7 || failed.Spent(later) != 0 {
 		t.Errorf("failed: %+v", failed)
 	}
 	if works.Spent(later) != 59*time.Second || works.Marked() {
 		t.Errorf("works: %+v", works)
 	}
-	if again.Standing != story.Ready {
+	if again.Standing != story.Ready || again.Reason+again.Printed != "" {
 		t.Errorf("one that gets another try stands at %v, want ready", again.Standing)
 	}
 }

@@ -41,7 +41,7 @@ func (u *Unit) See(e orchestrator.Event) (orchestrator.Event, bool) {
 		return e, false
 	case orchestrator.AgentFailedRecord:
 		if d.Task == u.Agent {
-			u.cause = d.Tail
+			u.cause, _ = WhyFailed(d)
 		}
 		return e, d.Task == u.Agent
 	case orchestrator.QuestionAskedRecord:

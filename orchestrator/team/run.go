@@ -43,6 +43,7 @@ type Evidence struct {
 	Exit     int                    // marker of a failure; 0 = 1
 	By       string                 // who made a marker; "" = the host
 	Cause    string                 // of a failure, in words
+	Tail     string                 // the end of what its program printed
 	Snapshot *orchestrator.Snapshot // work that is handed in; nil for a review
 	Result   orchestrator.Result    // of a step
 	Work     string                 // name of the workspace of the agent
@@ -53,6 +54,9 @@ type Evidence struct {
 // the program has ended. rep may be nil.
 func Ended(rep *orchestrator.AgentReport, cause string) (ev Evidence, ended bool) {
 	ev.Cause = cause
+	if rep != nil {
+		ev.Tail = rep.Tail
+	}
 	if rep != nil && rep.ExitCode != nil {
 		ev.Exit = *rep.ExitCode
 	}
@@ -250,7 +254,8 @@ func (r *Run) fail(a *agents.Agent, ev Evidence) {
 		})
 	}
 	r.Do.Dismiss(a.Name)
-	r.Do.Event(orchestrator.AgentFailedRecord{Role: a.Role, Task: a.Name, Attempts: r.State.Agents[key(a)].Attempt, Tail: ev.Cause})
+	attempts := r.State.Agents[key(a)].Attempt
+	r.Do.Event(orchestrator.AgentFailedRecord{Role: a.Role, Task: a.Name, Attempts: attempts, Cause: ev.Cause, Tail: ev.Tail})
 	exit := ev.Exit
 	if exit <= 0 || exit > 255 || exit == agents.ExitBlocked && ev.By == "" { // a program's own 99 does not mean blocked
 		exit = 1

@@ -8,8 +8,10 @@ import (
 	"github.com/agentmux/agentmux/internal/document"
 )
 
+// MaxFile is how many bytes an agents file may have.
+const MaxFile = 1 << 20
+
 const (
-	maxFile   = 1 << 20
 	maxAgents = 1000
 	// maxProblems bounds what a hostile file makes us say.
 	maxProblems = 1000
@@ -23,7 +25,7 @@ type Known struct {
 // Parse reads an agents file. The team is nil when a problem is an error; problems come in the
 // order of their lines, all of them.
 func Parse(file string, data []byte, known Known) (*Team, document.Problems) {
-	if len(data) > maxFile {
+	if len(data) > MaxFile {
 		return nil, document.Problems{{File: file, Text: "larger than 1 MiB"}}
 	}
 	root, problems := document.ParsePlain(file, data)

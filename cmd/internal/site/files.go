@@ -18,15 +18,21 @@ type files string
 
 // Open implements fs.FS.
 func (f files) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
 	root, err := os.OpenRoot(string(f))
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	file, err := root.FS().Open(name)
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe that has no writer would wait for one
 	// The library has no name for its error; all others are the system's.
-	if at := (*fs.PathError)(nil); errors.As(err, &at) && !errors.Is(err, fs.ErrInvalid) && !errors.As(err, new(syscall.Errno)) {
+	if at := (*fs.PathError)(nil); errors.As(err, &at) && !errors.As(err, new(syscall.Errno)) {
 		err = &fs.PathError{Op: at.Op, Path: name, Err: errOutside}
 	}
-	return file, err
+	if err != nil {
+		return nil, err // and no nil *os.File in it
+	}
+	return file, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -244,10 +243,10 @@ func ownFile(file string) []string {
 
 // readTeam reads the agents file, as much of it as is to run.
 func readTeam(a *site.Finder, s *site.Site, project *project.Project, o AgentsOptions) (*agents.Team, error) {
-	file, name, read := o.File, filepath.Base(o.File), os.ReadFile
+	file, name, read := o.File, filepath.Base(o.File), site.ReadAgentsFile
 	if file == "" {
 		name = s.Config.Agents.File
-		file, read = filepath.Join(s.Project, name), func(string) ([]byte, error) { return fs.ReadFile(site.Files(s.Project), filepath.Clean(name)) }
+		file, read = filepath.Join(s.Project, name), func(string) ([]byte, error) { return site.ProjectAgentsFile(s.Project, name) }
 	}
 	data, err := read(file)
 	if err != nil {

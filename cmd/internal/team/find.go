@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
@@ -63,7 +62,7 @@ func named(a *site.Finder) string {
 	if err != nil { // another command says so; the runs can be seen all the same
 		file = filepath.Join(project, agents.File)
 	}
-	data, err := os.ReadFile(file) // nothing of it is shown
+	data, err := site.ReadAgentsFile(file) // nothing of it is shown
 	if err != nil {
 		return ""
 	}

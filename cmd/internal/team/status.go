@@ -2,6 +2,8 @@ package team
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -58,8 +60,10 @@ type AgentJSON struct {
 	Branch      string    `json:"branch,omitempty"`
 	Instead     string    `json:"instead_of,omitempty"` // the branch that the file names, if the work is on another
 	Status      string    `json:"status"`
-	Exit        *int      `json:"exit,omitempty"`   // of its marker
-	Reason      string    `json:"reason,omitempty"` // of its failure
+	Exit        *int      `json:"exit,omitempty"`    // of its marker
+	Reason      string    `json:"reason,omitempty"`  // of its failure
+	Printed     string    `json:"printed,omitempty"` // by its program, before that
+	Transcript  string    `json:"transcript,omitempty"`
 	BlockedBy   string    `json:"blocked_by,omitempty"`
 	DependsOn   []string  `json:"depends_on"`
 	Provider    string    `json:"provider,omitempty"`
@@ -110,6 +114,7 @@ func (out StatusJSON) print(a *site.Finder) {
 		if m.Reason != "" {
 			a.Print("%s: %s", m.Name, m.Reason)
 		}
+		m.printLast(a)
 	}
 	for _, q := range out.Questions {
 		a.Print("\n%s asks: %s", q.Agent, q.Text)
@@ -117,6 +122,23 @@ func (out StatusJSON) print(a *site.Finder) {
 			a.Print("  %d) %s", i+1, option)
 		}
 		a.Print("agentmux answer %s \"...\" --session %s", q.ID, out.Session)
+	}
+}
+
+// maxPrinted is how many lines of a program that failed are shown; the JSON has them all.
+const maxPrinted = 6
+
+// printLast shows the end of what the program of a failed agent printed.
+func (m AgentJSON) printLast(a *site.Finder) {
+	if m.Printed == "" {
+		return
+	}
+	lines := strings.Split(m.Printed, "\n")
+	for _, line := range lines[max(0, len(lines)-maxPrinted):] {
+		a.Print("  %s", line)
+	}
+	if m.Transcript != "" {
+		a.Print("  all of it: %s", m.Transcript)
 	}
 }
 
@@ -153,7 +175,7 @@ func (r run) status(shown func(string) string, now time.Time) StatusJSON {
 		one := AgentJSON{
 			Name: m.Name, Role: m.Role, Branch: m.Branch, Status: m.Word(), BlockedBy: m.BlockedBy, DependsOn: append([]string{}, m.DependsOn...),
 			Provider: m.Told.Provider, Doing: shown(m.Told.Doing), Started: m.Told.Started, Ended: m.Ended, Seconds: int(m.Spent(now).Seconds()),
-			Reason: shown(m.Reason), Commit: m.Commit, PullRequest: m.PullRequest,
+			Reason: shown(m.Reason), Printed: shown(m.Printed), Commit: m.Commit, PullRequest: m.PullRequest,
 		}
 		if named := r.team.Agents[i].Branch; m.Branch != named {
 			one.Instead = named
@@ -163,6 +185,11 @@ func (r run) status(shown func(string) string, now time.Time) StatusJSON {
 		}
 		if m.Marked() {
 			one.Exit = &m.Exit
+		}
+		if file := filepath.Join(r.Dir, session.TranscriptsDir, string(m.Told.Launch)+".log"); m.Printed != "" {
+			if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() {
+				one.Transcript = file
+			}
 		}
 		for name, w := range s.Workspaces {
 			if strings.HasSuffix(name, "."+m.Name) && m.Role != agents.RoleReview {
