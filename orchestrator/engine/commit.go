@@ -17,7 +17,21 @@ import (
 const (
 	commitPause = 5 * time.Second // between two tries of a commit
 	commitBound = 2 * time.Minute // for all of them
+	spellBound  = 5 * time.Minute // for those of several commits with less than commitBound between them
 )
+
+// spell is a time in which commits fail again and again, as on a full disk where a little room comes and goes. The zero
+// value is none yet.
+type spell struct{ since, last time.Time }
+
+// left notes that a commit fails, and returns how long it may be tried again.
+func (s *spell) left(now time.Time) time.Duration {
+	if now.Sub(s.last) > commitBound {
+		s.since = now
+	}
+	s.last = now
+	return max(0, min(commitBound, spellBound-now.Sub(s.since)))
+}
 
 // commit makes a step durable. A disk that is full for a moment does not end the
 // session; nothing else happens meanwhile.
@@ -31,7 +45,8 @@ func (l *loop) commit(ctx context.Context, step decide.Step) error {
 	}
 	retry := time.NewTicker(commitPause)
 	defer retry.Stop()
-	done, limit := ctx.Done(), commitBound
+	began := time.Now()
+	done, limit := ctx.Done(), l.failing.left(began)
 	if ctx.Err() != nil {
 		done, limit = nil, stopBound // we are ending: this commit is what is left to do
 	}
@@ -42,13 +57,14 @@ func (l *loop) commit(ctx context.Context, step decide.Step) error {
 		select {
 		case <-retry.C:
 		case <-bound.C:
-			return fmt.Errorf("commit failed for %s: %w", limit, err)
+			return fmt.Errorf("commit failed for %s: %w", (limit + began.Sub(l.failing.since)).Round(time.Second), err)
 		case <-done:
 			return l.Session.Commit(step)
 		}
 		if err = l.Session.Commit(step); errors.Is(err, session.ErrLockLost) {
 			return err
 		}
+		l.failing.last = time.Now()
 		if err == nil {
 			l.Log.Info("commit succeeded", "seq", step.State.Seq)
 			return nil

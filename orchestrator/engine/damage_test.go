@@ -264,6 +264,40 @@ func TestADiskThatStaysFull(t *testing.T) {
 	}
 }
 
+// On a full disk on which a little room comes and goes the host gives up, too, and the next one goes on.
+func TestADiskThatIsFullAgainAndAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w, disk := full(t)
+		const each, calls = 90 * time.Second, 30 // enough for a commit, not for the next
+		room, left := time.Now(), 0
+		var mu sync.Mutex
+		disk.Fault = func(string, string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if now := time.Now(); !now.Before(room) {
+				room, left = now.Add(each), calls
+			}
+			if left--; left < 0 {
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+		before := time.Now()
+		h := w.start(engine.Options{})
+		<-h.done
+		if passed := time.Since(before); !errors.Is(h.err, syscall.ENOSPC) || passed < 4*time.Minute || passed > 6*time.Minute {
+			t.Errorf("ended after %s with %v", passed, h.err)
+		}
+		if st := w.state(); st.Seq <= 2 {
+			t.Errorf("no commit got through: the test shows nothing")
+		}
+		disk.Fault = nil
+		if st := w.start(engine.Options{}).wait(); st.Outcome != "done" {
+			t.Errorf("with room again: %s", st.Outcome)
+		}
+	})
+}
+
 // A signal says its name, and a marked error is still what it was.
 func TestWordsOfTheEngine(t *testing.T) {
 	if got := (engine.Signal{Name: "SIGINT"}).Error(); got != "signal: SIGINT" {

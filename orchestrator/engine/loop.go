@@ -39,7 +39,8 @@ type loop struct {
 	over bool // the session got its outcome in this run; what people say now is for the next
 	last bool // the session is handed over, or saved in a pause for other machines: what agents have said is taken now, or never
 
-	dirty bool // files may have been made since the last log of them
+	dirty   bool  // files may have been made since the last log of them
+	failing spell // of commits
 }
 
 // begin takes the session: the start input, then for a resume everything that
