@@ -236,7 +236,7 @@ func remove(ctx context.Context, a *site.Finder, s *site.Site, chosen []ended, o
 		one := cleanedJSON{e.Name, e.Condition(), e.at, e.size, []keptJSON{}}
 		repos[r.Repo] = true
 		for _, ref := range r.Kept {
-			a.Say("%s: its work that is in no branch stays; git fetch %s %s", e.Name, r.Repo, ref)
+			a.Say("%s: its work stays under a ref: git fetch %s %s", e.Name, r.Repo, ref)
 			one.Kept = append(one.Kept, keptJSON{r.Repo, ref})
 		}
 		out.Removed = append(out.Removed, one)

@@ -11,7 +11,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
@@ -57,6 +59,10 @@ func (c *Console) Say(format string, args ...any) {
 func (c *Console) Print(format string, args ...any) {
 	fmt.Fprintln(c.Out, c.Redactor().Redact(fmt.Sprintf(format, args...)))
 }
+
+// Outlive lets the process work on when the program that reads its output has ended, as head does: by itself it would die
+// of the next line. Children are not affected, as they would be by an ignored signal.
+func (c *Console) Outlive() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // CloseIn closes the standard input, once all of it was read, so that no child gets it. An empty
 // input takes its place: a file that is opened later must not become the input.

@@ -121,6 +121,7 @@ const trimAfter = 30 * time.Second
 
 // run serves the bot, its status and its webhooks.
 func (w *wired) run(ctx context.Context) error {
+	w.finder.Outlive()
 	b, err := bot.New(w.options)
 	if err != nil {
 		w.listeners.close()

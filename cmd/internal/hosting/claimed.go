@@ -24,6 +24,7 @@ import (
 // runClaimed runs a session, and claims its issue for that time if the account may write to the
 // issue's repository.
 func runClaimed(ctx context.Context, a *site.Finder, s *site.Site, spec host.RunSpec) (*orchestrator.State, error) {
+	a.Outlive()
 	t := tenure.Spec{Run: spec, Steal: s.Take, Log: s.Host.Log, Newer: host.Elsewhere{Host: s.Host}.Newer(spec.Dir, s.Config)}
 	issue, err := issueIn(spec.Dir, s, spec.Backup)
 	if err != nil {

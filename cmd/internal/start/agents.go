@@ -213,7 +213,7 @@ func again(ctx context.Context, a *site.Finder, e session.Entry, team *agents.Te
 func removeFormer(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry) error {
 	removed, err := s.Host.Remove(ctx, e.Dir, s.Config)
 	for _, ref := range removed.Kept {
-		a.Say("%s: its work that is in no branch stays; git fetch %s %s", e.Name, removed.Repo, ref)
+		a.Say("%s: its work stays under a ref: git fetch %s %s", e.Name, removed.Repo, ref)
 	}
 	return err
 }

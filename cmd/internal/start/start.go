@@ -103,6 +103,7 @@ func (p *planned) run(ctx context.Context, a *site.Finder, s *site.Site, f *Opti
 	}
 	crash.Point("release new session", "")
 	level, _ := host.Sandbox(s.Config, os.LookupEnv)
+	a.Outlive()
 	a.Say("session %s (config: %s, sandbox: %s)", sess.Name(), p.spec.Source, level)
 	if err := p.give(ctx, a, s, sess, f); err != nil {
 		tellUnbegun(a, sess, err)

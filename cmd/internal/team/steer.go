@@ -127,7 +127,7 @@ func Cleanup(ctx context.Context, a *site.Finder, args, discard []string) error 
 	}
 	kept, err := host.ClearTeam(ctx, s.Host, r.Dir, s.Config, discard)
 	for _, ref := range kept.Kept {
-		a.Say("%s: work that is in no branch stays; git fetch %s %s", r.Name, kept.Repo, ref)
+		a.Say("%s: work stays under a ref: git fetch %s %s", r.Name, kept.Repo, ref)
 	}
 	if err != nil {
 		return fmt.Errorf("%w; --discard NAME gives up the uncommitted work of that agent", err)
