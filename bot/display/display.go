@@ -26,6 +26,8 @@ const (
 	finishTime = 30 * time.Minute
 	// awayPause is between two tries to show the end of a session while its account is refused.
 	awayPause = 30 * time.Second
+	// diskPause is between two tries on a disk that takes nothing, as a full one.
+	diskPause = 30 * time.Second
 )
 
 // Spec says what is shown.
@@ -67,10 +69,19 @@ func Start(ctx context.Context, spec Spec) *Display {
 }
 
 func (s *screen) run(ctx context.Context) {
-	err := runMirror(ctx, s.mirror)
-	s.lost = errors.Is(err, mirror.ErrClaimLost) || errors.Is(err, mirror.ErrIssueGone)
-	if err != nil {
-		s.Log.Warn("the mirror ended", "session", s.Session, "err", err)
+	for {
+		err := runMirror(ctx, s.mirror)
+		if mirror.OfDisk(err) {
+			s.Log.Warn("the mirror waits for the disk", "session", s.Session, "err", err)
+			if transport.Wait(ctx, diskPause) {
+				continue
+			}
+		}
+		s.lost = errors.Is(err, mirror.ErrClaimLost) || errors.Is(err, mirror.ErrIssueGone)
+		if err != nil {
+			s.Log.Warn("the mirror ended", "session", s.Session, "err", err)
+		}
+		return
 	}
 }
 

@@ -40,6 +40,12 @@ func final(err error) bool {
 	return errors.Is(err, ErrClaimLost) || errors.Is(err, ErrIssueGone) || errors.As(err, new(*diskError))
 }
 
+// OfDisk reports whether err, of Run, says that this machine's disk failed. Nothing is lost then: a write whose intent
+// could not be kept was not sent, and Run may be called again.
+func OfDisk(err error) bool {
+	return errors.As(err, new(*diskError)) && !errors.Is(err, ErrClaimLost) && !errors.Is(err, ErrIssueGone)
+}
+
 // diskError is a failure of this machine, which waiting for GitHub does not cure.
 type diskError struct{ err error }
 

@@ -2,6 +2,7 @@ package mirror_test
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -106,6 +107,40 @@ func TestAStatusThatIsNeverFoundIsGivenUp(t *testing.T) {
 	st.finish(st.mirror(st.options()))
 	if got := st.end(); got != want || mirror.Trouble(st.session.Dir) != "" {
 		t.Errorf("end:\n%s\nwant:\n%s\ntrouble %q", got, want, mirror.Trouble(st.session.Dir))
+	}
+}
+
+// A disk that takes nothing for a time, whenever that is, costs no comment and makes none twice.
+func TestADiskThatIsFullForATimeLosesNothing(t *testing.T) {
+	want := calmEnd(t, paces["in step"])
+	st := newStage(t)
+	m := st.mirror(st.options())
+	full, failed := false, 0
+	m.OnSave(func(write func() error) error {
+		if full {
+			return syscall.ENOSPC
+		}
+		return write()
+	})
+	for _, line := range append(st.script, "sync") {
+		if line != "sync" {
+			st.play(line)
+			continue
+		}
+		full = true
+		if err := m.Finish(t.Context()); mirror.OfDisk(err) {
+			failed++
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		full = false
+		st.finish(m)
+	}
+	if failed < 3 {
+		t.Errorf("the disk failed at %d moments: the test shows little", failed)
+	}
+	if got := st.end(); got != want {
+		t.Errorf("end:\n%s\nwant:\n%s", got, want)
 	}
 }
 
