@@ -202,32 +202,40 @@ func TestProtocolJ8AFullDiskForAMoment(t *testing.T) {
 	for at := 0; at < 600; at += 1 + at/16 {
 		bubble(t, func(t *testing.T) {
 			w, disk := full(t)
-			var mu sync.Mutex
-			var put []string
-			write := w.put
-			w.put = func(rel, text string) {
-				mu.Lock()
-				put = append(put, "/"+rel, "/"+filepath.Dir(rel))
-				mu.Unlock()
-				write(rel, text)
-			}
 			n := 0
-			disk.Fault = func(_, path string) error {
-				mu.Lock()
-				defer mu.Unlock()
-				theirs := slices.ContainsFunc(put, func(rel string) bool { return strings.HasSuffix(path, rel) })
-				if theirs || strings.Contains(path+"/", "/"+session.BlobsDir+"/") {
-					return nil // an agent whose text cannot be kept is told to submit again
-				}
+			disk.Fault = w.ofTheHost(func() error {
 				if n++; n > at && n <= at+3 {
 					return syscall.ENOSPC
 				}
 				return nil
-			}
+			})
 			if st := w.start(engine.Options{}).wait(); st.Outcome != "done" {
 				t.Errorf("without room for calls %d to %d: %s %s", at+1, at+3, st.Outcome, st.Cause)
 			}
 		})
+	}
+}
+
+// ofTheHost is a fault of the host's own writes, one at a time: an agent whose text cannot be kept is told to submit again,
+// and those of a world do not.
+func (w *world) ofTheHost(fault func() error) func(op, path string) error {
+	var mu sync.Mutex
+	var put []string
+	write := w.put
+	w.put = func(rel, text string) {
+		mu.Lock()
+		put = append(put, "/"+rel, "/"+filepath.Dir(rel))
+		mu.Unlock()
+		write(rel, text)
+	}
+	return func(_, path string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		theirs := slices.ContainsFunc(put, func(rel string) bool { return strings.HasSuffix(path, rel) })
+		if theirs || strings.Contains(path+"/", "/"+session.BlobsDir+"/") {
+			return nil
+		}
+		return fault()
 	}
 }
 
@@ -270,10 +278,7 @@ func TestADiskThatIsFullAgainAndAgain(t *testing.T) {
 		w, disk := full(t)
 		const each, calls = 90 * time.Second, 30 // enough for a commit, not for the next
 		room, left := time.Now(), 0
-		var mu sync.Mutex
-		disk.Fault = func(string, string) error {
-			mu.Lock()
-			defer mu.Unlock()
+		disk.Fault = w.ofTheHost(func() error {
 			if now := time.Now(); !now.Before(room) {
 				room, left = now.Add(each), calls
 			}
@@ -281,7 +286,7 @@ func TestADiskThatIsFullAgainAndAgain(t *testing.T) {
 				return syscall.ENOSPC
 			}
 			return nil
-		}
+		})
 		before := time.Now()
 		h := w.start(engine.Options{})
 		<-h.done
@@ -293,7 +298,7 @@ func TestADiskThatIsFullAgainAndAgain(t *testing.T) {
 		}
 		disk.Fault = nil
 		if st := w.start(engine.Options{}).wait(); st.Outcome != "done" {
-			t.Errorf("with room again: %s", st.Outcome)
+			t.Errorf("with room again: %s %s", st.Outcome, st.Cause)
 		}
 	})
 }
