@@ -1,8 +1,10 @@
 package main
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -171,7 +173,9 @@ func (r *rig) fetched(told, file string) string {
 // agent end it otherwise.
 func TestAgentsRetry(t *testing.T) {
 	t.Parallel()
-	const secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+	random := make([]byte, 18)
+	_, _ = rand.Read(random)
+	secret := fmt.Sprintf("ghp_%x", random)
 	secrets := strings.Repeat(" "+secret, 8) // a pane breaks at least one of them
 	playbook := strings.Replace(teamPlaybook, "      - write: {file: words.txt, text: \"hello\\n\"}\n      - submit: {tool: submit_done}\n", "      - say: I look for the words\n      - say: \"no words:"+secrets+"\"\n      - exit: 3\n", 1)
 	if playbook == teamPlaybook {

@@ -156,7 +156,9 @@ func TestInitSaysWhatComesNext(t *testing.T) {
 	if err := errors.Join(os.Remove(file), os.Symlink(mine, file)); err != nil {
 		t.Fatal(err)
 	}
-	r.expect(0, "init")
+	if res := r.expect(2, "init"); !strings.Contains(res.out+res.err, "leads out of the project") {
+		t.Errorf("a configuration that is a link to elsewhere:\n%s%s", res.out, res.err)
+	}
 	r.expect(0, "init", "--force")
 	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() || r.read(mine) != "version: 2\n" {
 		t.Errorf("%v %v, the link led to %q", info, err, r.read(mine))
