@@ -159,7 +159,7 @@ func (m *Mirror) notFound(err error) (time.Duration, error) {
 	if saved := m.save(); saved != nil || m.unseen == 1 {
 		return time.Millisecond, saved
 	}
-	return 0, &transport.RetryAfter{Scope: "absence", Err: fmt.Errorf("the status: %s", err)}
+	return 0, &transport.RetryAfter{Scope: "absence", Err: fmt.Errorf("the status: %s", err.Error())}
 }
 
 func (m *Mirror) edited() {
