@@ -16,7 +16,7 @@ import (
 type Options struct {
 	Desk claim.Desk
 	Own  claim.HostID // claims of this host are not looked at
-	// Project is the directory of the managed project, whose sessions are the ones of this host. Empty = there are none.
+	// Project is the directory of the managed project, whose sessions are the ones of this host. Empty = this host has none.
 	Project string
 	Issue   int             // of a job, which looks at no other one, and judges it at its start in any case; 0: it is not a job
 	Quiet   bool            // nothing is found: a command says what becomes of what was left

@@ -22,7 +22,7 @@ const pause = 200 * time.Millisecond
 // Part is a repository of the run.
 type Part struct {
 	Repo string
-	Read bool  // its lists were read whole, or a sweep stands for them
+	Read bool  // its lists were read whole, or a sweep finds what they would show
 	Err  error // why they were not read the last time
 	Sets []Set
 	Idle bool // its commands were judged, and nothing is owed to them

@@ -74,7 +74,7 @@ func TestARunIsOverWhenNothingElseCanBeDone(t *testing.T) {
 	}
 }
 
-// What is added again is no longer refused, and one that waits for its time keeps the run.
+// What was refused and is added again counts as not looked at.
 func TestARefusedIssueThatIsMetAgainIsLookedAt(t *testing.T) {
 	s := set(t, 7)
 	if !s.Idle() {

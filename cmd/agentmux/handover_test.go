@@ -234,23 +234,30 @@ func TestGitHub90APausedSessionIsHandedOver(t *testing.T) {
 	}
 	r.setEnv(agedEnv, "")
 	repo.SetRun(fakehub.Run{ID: 77, Attempt: 1, Status: "completed", Conclusion: "success"})
+	r.continuesPaused()
+}
+
+// continuesPaused has a job on another runner take a paused session over, whose work was handed in before, and a person end
+// the pause.
+func (r *runner) continuesPaused() {
+	r.t.Helper()
 	r.anotherRunner(79)
 	r.event("workflow_dispatch", `{`+ofRepo+`,"inputs":{"issue":"1"}}`)
-	run = r.background("issue", "1", "--headless")
+	run := r.background("issue", "1", "--headless")
 	r.eventually("the session is here, and the work is integrated", func() bool {
-		entries := managedSessions(t, filepath.Join(r.temp, "state"))
+		entries := managedSessions(r.t, filepath.Join(r.temp, "state"))
 		return len(entries) == 1 && entries[0].State != nil && entries[0].State.ResumeCount > 0 && len(entries[0].State.CompletedSubplans) == 1
 	}, run.out.String)
 	if s := r.onRunner().State; !s.Paused || s.Phase != "implementing" {
-		t.Errorf("paused %v in %s", s.Paused, s.Phase)
+		r.t.Errorf("paused %v in %s", s.Paused, s.Phase)
 	}
-	repo.Comment(1, "/agentmux resume", rigOwner)
+	r.github.Repo(rigRepo).Comment(1, "/agentmux resume", rigOwner)
 	run.over()
 	if got := r.result(); got.Outcome != "done" {
-		t.Errorf("result %+v\n%s", got, run.out.String())
+		r.t.Errorf("result %+v\n%s", got, run.out.String())
 	}
 	if handedIn, launches := r.submissionsOf(); handedIn != 1 || launches != 1 {
-		t.Errorf("handed in %d times by %d launches in all", handedIn, launches)
+		r.t.Errorf("handed in %d times by %d launches in all", handedIn, launches)
 	}
 	r.oneOfJobs()
 }
@@ -278,25 +285,7 @@ func TestProtocolR7APausedSessionOfAKilledRunner(t *testing.T) {
 	}, run.out.String)
 	run.exit(syscall.SIGKILL)
 	repo.SetRun(fakehub.Run{ID: 77, Attempt: 1, Status: "completed", Conclusion: "failure"})
-	r.anotherRunner(79)
-	r.event("workflow_dispatch", `{`+ofRepo+`,"inputs":{"issue":"1"}}`)
-	run = r.background("issue", "1", "--headless")
-	r.eventually("the session is here, and the work is integrated", func() bool {
-		entries := managedSessions(t, filepath.Join(r.temp, "state"))
-		return len(entries) == 1 && entries[0].State != nil && entries[0].State.ResumeCount > 0 && len(entries[0].State.CompletedSubplans) == 1
-	}, run.out.String)
-	if s := r.onRunner().State; !s.Paused || s.Phase != "implementing" {
-		t.Errorf("paused %v in %s", s.Paused, s.Phase)
-	}
-	repo.Comment(1, "/agentmux resume", rigOwner)
-	run.over()
-	if got := r.result(); got.Outcome != "done" {
-		t.Errorf("result %+v\n%s", got, run.out.String())
-	}
-	if handedIn, launches := r.submissionsOf(); handedIn != 1 || launches != 1 {
-		t.Errorf("handed in %d times by %d launches in all", handedIn, launches)
-	}
-	r.oneOfJobs()
+	r.continuesPaused()
 }
 
 // A runner that cancels a job while it hands its session over signals twice and then kills it. The checkpoint is whole or the one

@@ -21,7 +21,7 @@ const (
 )
 
 // spell is a time in which commits fail again and again, as on a full disk where a little room comes and goes. The zero
-// value is none yet.
+// value has seen no failure.
 type spell struct{ since, last time.Time }
 
 // left notes that a commit fails, and returns how long it may be tried again.

@@ -272,7 +272,7 @@ func TestADiskThatStaysFull(t *testing.T) {
 	}
 }
 
-// On a full disk on which a little room comes and goes the host gives up, too, and the next one goes on.
+// On a full disk on which a little room comes and goes the host gives up, too, and the next one continues.
 func TestADiskThatIsFullAgainAndAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w, disk := full(t)
