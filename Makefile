@@ -35,8 +35,8 @@ build: ## build bin/agentmux
 test: ## every test one machine can run, with the race detector
 	.ci/setup cc && CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 GOGC=400 .ci/ram go test -race -shuffle=on -timeout=40m $(TESTFLAGS) ./...
 
-lint: ## the linters, and vet for macOS
-	go tool -modfile=.ci/tools.mod golangci-lint run && .ci/workflows && GOOS=darwin CGO_ENABLED=0 go vet ./...
+lint: ## the linters, vet for macOS, and whether each mutant builds
+	go tool -modfile=.ci/tools.mod golangci-lint run && .ci/workflows && go run ./.ci/mutants/build && GOOS=darwin CGO_ENABLED=0 go vet ./...
 
 secrets: ## gitleaks over the tree
 	go tool -modfile=.ci/gitleaks.mod gitleaks dir --no-banner --redact -c .ci/gitleaks.toml .
