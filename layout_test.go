@@ -62,7 +62,7 @@ var table = []row{
 		" cmd/internal/monitor/paint cmd/internal/outcome cmd/internal/show cmd/internal/site internal/shield orchestrator orchestrator/session orchestrator/session/register" +
 		" orchestrator/story tmux"}, // says how a session ended when its host has; claims the issue, hears its comments, asks whether its pull request is open
 	{11, "cmd/internal/outcome", "ghsync internal/durable orchestrator orchestrator/session orchestrator/story"}, // below the hosts of commands and of jobs, which leave it
-	{11, "cmd/internal/show", "bot/rehearsal bot/claim bot/config bot/host bot/work bot/project cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync/mirror" +
+	{11, "cmd/internal/show", "bot/admission bot/rehearsal bot/claim bot/config bot/host bot/work bot/project cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync/mirror" +
 		" internal/agent internal/agent/cooldown internal/document internal/gitrepo orchestrator orchestrator/session orchestrator/story workflows workflows/agents workflows/artifact"}, // words and JSON of what they know
 	{11, "cmd/internal/doctor", "bot/account bot/config bot/host bot/project bot/place cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync ghsync/installation ghsync/sight ghsync/transport" +
 		" bot/admission bot/intake bot/request internal/agent internal/agent/cooldown internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/shield orchestrator/session tmux workflows"}, // probes each of them as a run uses it

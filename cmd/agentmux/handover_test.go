@@ -262,13 +262,12 @@ func (r *runner) continuesPaused() {
 	r.oneOfJobs()
 }
 
-// What an agent of a paused session has handed in is saved as such. When the runner is killed, the next job has it, asks no agent
-// once more, and waits, too.
+// What an agent of a paused session hands in is saved as such, at once and not when the next checkpoint is due. When the runner is killed,
+// the next job has it, asks no agent once more, and waits, too.
 func TestProtocolR7APausedSessionOfAKilledRunner(t *testing.T) {
 	t.Parallel()
 	at := filepath.Join(t.TempDir(), "at")
-	r := newRunner(t, rigOptions{playbook: waitingAt(at)})
-	r.saveOften()
+	r := newRunner(t, rigOptions{playbook: waitingAt(at), config: "checkpoint: {every: 1h}\n"})
 	repo := r.github.Repo(rigRepo)
 	repo.Label(1, "agentmux:quick", rigOwner)
 	r.event("issues", labelEventNow("agentmux:quick"))

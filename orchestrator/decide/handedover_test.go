@@ -74,8 +74,8 @@ func TestProtocolR7WhatWasHandedInDuringAPauseIsTaken(t *testing.T) {
 	}
 }
 
-// Row R7: an agent works on in a pause, and that work is saved each time it is due. What it hands in is taken then,
-// and the step that follows waits here, too.
+// Row R7: an agent works on in a pause, and that work is saved each time it is due. What it hands in is taken, and
+// saved at once; the step that follows waits here, too.
 func TestProtocolR7APausedSessionIsSaved(t *testing.T) {
 	saves := func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffCheckpoint }
 	for name, c := range handedIn {
@@ -98,9 +98,14 @@ func TestProtocolR7APausedSessionIsSaved(t *testing.T) {
 				}
 				m.wait(m.s.Settings.CheckpointEvery.D() + time.Minute)
 			}
-			m.parting = true
+			m.parting, m.hold = true, saves
 			c.submit(m)
 			m.parting = false
+			if !slices.ContainsFunc(m.s.Pending, saves) {
+				t.Error("the session is not saved behind it")
+			}
+			m.hold = nil
+			m.settle()
 			started := m.count(orchestrator.EvAgentStarted)
 			if m.phase(phase); !m.s.Paused || m.count(orchestrator.EvSubmission) != handed+1 || m.count(orchestrator.EvAgentStarted) != started {
 				t.Fatalf("paused %v, %d submissions, %d launches", m.s.Paused, m.count(orchestrator.EvSubmission)-handed, m.count(orchestrator.EvAgentStarted)-started)

@@ -84,7 +84,8 @@ type Options struct {
 	// there. It is asked often and must not block; may be nil.
 	Locked func() bool
 	// Leaves says that other machines may continue the session from its checkpoints. They may not believe a line of an agent
-	// that they find there, so in a pause, too, what agents have said is taken before each one that is due.
+	// that they find there, so in a pause, too, what agents have said is taken before each one that is due, and at once with what
+	// they hand in.
 	Leaves bool
 	// Lost gives the id of the host that holds the claim of the issue now, once this one has lost
 	// it; nil = no claim.

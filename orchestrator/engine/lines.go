@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -25,6 +27,22 @@ func (l *loop) toolLines(ctx context.Context) error {
 	return l.lines(ctx, session.ToolEvents, orchestrator.InTool, func(s *orchestrator.State) (orchestrator.Cursor, bool) {
 		return s.ToolCursor, (!s.Paused || l.last) && !s.Ended()
 	})
+}
+
+// saves reports whether a paused session is about to be saved for other machines: that is due, or an agent has handed something
+// in, behind which it is saved at once.
+func (o *Options) saves(st *orchestrator.State) bool {
+	if !o.Leaves || !st.Paused {
+		return false
+	}
+	due, armed := st.Deadlines[decide.CheckpointTimer]
+	return armed && !due.After(o.Now()) || o.handsIn(st)
+}
+
+// handsIn reports whether lines that were not taken hand something in, or are too many to tell.
+func (o *Options) handsIn(st *orchestrator.State) bool {
+	lines, more, err := o.Session.Lines(session.ToolEvents, st.ToolCursor, 0)
+	return err == nil && (more || slices.ContainsFunc(lines, func(line orchestrator.Line) bool { return duty.Submits(line.Tool) }))
 }
 
 // maxBatch is how many lines share a commit, if all of them only leave a record. What people

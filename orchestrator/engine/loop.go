@@ -227,12 +227,6 @@ func (l *loop) pass(ctx context.Context, reports []orchestrator.AgentReport) err
 	return nil
 }
 
-// saves reports whether a paused session is about to be saved for other machines.
-func (o *Options) saves(st *orchestrator.State) bool {
-	due, armed := st.Deadlines[decide.CheckpointTimer]
-	return o.Leaves && st.Paused && armed && !due.After(o.Now())
-}
-
 // situation is what decides which inputs are looked for.
 type situation struct {
 	phase         string

@@ -540,3 +540,30 @@ func TestWhatIsHandedInDuringAPauseIsTakenBeforeACheckpoint(t *testing.T) {
 		})
 	}
 }
+
+// Row R7: what an agent of a paused session hands in is taken at once where others may continue, and the session is saved behind it: a host
+// that is killed before a checkpoint is due has lost nothing that was handed in. What an agent only says waits.
+func TestProtocolR7WhatIsHandedInDuringAPauseIsSavedAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := twoCoders(t, engine.Options{Leaves: true})
+		c.command(`{"name":"pause","actor":"ann","source_id":"1"}`)
+		c.until("paused", func(st *orchestrator.State) bool { return st.Paused })
+		saved := func() int {
+			return len(slices.DeleteFunc(c.entries(), func(e string) bool { return !strings.HasPrefix(e, "begin checkpoint") }))
+		}
+		before, cursor := saved(), c.state().ToolCursor
+		c.append(`{"tool":"ask_human","payload":{"question":"Which?"},"id":"asked","role":"coder","task":"2","launch":"` + string(coder2) + `"}` + "\n")
+		c.pass(time.Second)
+		if c.state().ToolCursor != cursor || saved() != before {
+			t.Errorf("a question is taken in a pause")
+		}
+		c.handIn(coder2, "first", "")
+		c.pass(time.Second)
+		c.let("2")
+		c.pass(5 * time.Second)
+		c.wantSubmissions("1 work of 2.1", "2 work of 2.2")
+		if n := saved(); n != before+1 || !c.state().Paused {
+			t.Errorf("saved %d times, paused %v", n-before, c.state().Paused)
+		}
+	})
+}

@@ -1,4 +1,7 @@
 package show
 
-// Visible is for the tests.
-var Visible = visible
+// Visible and DiskNote are for the tests.
+var (
+	Visible  = visible
+	DiskNote = diskNote
+)

@@ -74,6 +74,12 @@ func printList(a *site.Finder, entries []session.Entry, repositories bool) {
 		}
 	}
 	a.Page(a.Out).Table(header, rows)
+	for _, e := range entries {
+		if note := diskNote(e); note != "" && e.Running {
+			a.Say("%s: %s", e.Name, note)
+			break // sessions share a disk, as a rule
+		}
+	}
 }
 
 // phaseName returns the phase of a session; the last one if it was stopped or failed.

@@ -87,6 +87,9 @@ func PrintStatus(ctx context.Context, a *site.Finder, at *site.Site, w io.Writer
 	if c := s.Completion; c.PRURL != "" {
 		p.Row("pull", paint.Plain, "%s", c.PRURL+draftNote(c))
 	}
+	if note := diskNote(e); note != "" {
+		p.Row("disk", paint.Ask, "%s", note)
+	}
 	if trouble := mirror.Trouble(e.Dir); trouble != "" && s.Mirror {
 		p.Row("github", paint.Bad, "%s", trouble)
 	}

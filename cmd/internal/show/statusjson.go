@@ -54,6 +54,7 @@ type StatusJSON struct {
 	Settings      *settingsJSON     `json:"agent_settings,omitempty"`
 	GitHub        string            `json:"github,omitempty"` // why not everything is shown there
 	Shown         bool              `json:"shown"`            // the session is shown on its issue
+	Disk          string            `json:"disk,omitempty"`   // how little is free on its disk, and what to do
 	CoolDowns     []coolDownJSON    `json:"cool_downs,omitempty"`
 	story.Story
 	Next string `json:"next,omitempty"`
@@ -145,7 +146,7 @@ func StatusOf(ctx context.Context, a *site.Finder, e session.Entry) StatusJSON {
 		Iteration: s.ReviewIteration, ChangeRound: s.ChangeRound, ChangeRequest: shown(string(s.ChangeRequest)),
 		Verdicts: verdicts(s, st), Agents: map[string]string{}, Subplans: subplans(s), SubplansDone: len(s.CompletedSubplans),
 		SubplansTotal: s.SubplanCount, Questions: openQuestions(s, shown), Commit: s.Completion.Commit, Pushed: s.Completion.Pushed,
-		Setup: setupOf(a, nil, e), Settings: settingsOf(e), Shown: s.Mirror, CoolDowns: coolDownsJSON(s), Story: st, Next: st.Next(),
+		Setup: setupOf(a, nil, e), Settings: settingsOf(e), Shown: s.Mirror, Disk: diskNote(e), CoolDowns: coolDownsJSON(s), Story: st, Next: st.Next(),
 	}
 	out.Sandbox, _ = a.Sandbox(nil)
 	if s.Mirror {
