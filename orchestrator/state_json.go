@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -66,6 +67,9 @@ func Decode(data []byte) (*State, error) {
 	if len(data) > MaxStateBytes {
 		return nil, &CorruptError{"state.json is larger than 8 MiB"}
 	}
+	if s := decodeOwn(data); s != nil {
+		return s, nil
+	}
 	var keys map[string]rawJSON
 	if err := json.Unmarshal(data, &keys); err != nil {
 		return nil, &CorruptError{"state.json: " + lenient.Cause(err)}
@@ -88,9 +92,8 @@ func Decode(data []byte) (*State, error) {
 	s := NewState()
 	s.SchemaVersion = 0 // unless the file says otherwise
 	// The decoder takes "Phase" for "phase": a key that is not ours never reaches it.
-	s.Unknown = unknownKeys(keys)
-	for key := range s.Unknown {
-		delete(keys, key)
+	if known := knownKeys(); known != nil {
+		s.Unknown = lenient.Others(keys, known)
 	}
 	if err := json.Unmarshal(lenient.Object(keys), (*plainState)(s)); err != nil {
 		return nil, &CorruptError{"state.json: " + lenient.Cause(err)}
@@ -104,6 +107,22 @@ func Decode(data []byte) (*State, error) {
 		s.Outcome = s.classicOutcome()
 	}
 	return s, nil
+}
+
+// decodeOwn reads a file that is as Encode wrote it in one go, as it has no other spellings: each call of
+// a tool reads the state. It returns nil for any other file, and for one with a key that is not ours.
+func decodeOwn(data []byte) *State {
+	keys, known, s := seal.Keys(data), knownKeys(), NewState()
+	s.SchemaVersion = 0
+	if keys == nil || slices.ContainsFunc(keys, func(key string) bool { return !known[key] }) ||
+		json.Unmarshal(data, (*plainState)(s)) != nil || s.SchemaVersion != SchemaVersion {
+		return nil
+	}
+	if _, ok := events[s.LastEvent]; !ok {
+		return nil
+	}
+	s.fill()
+	return s
 }
 
 // IsClassic reports whether the earlier tool wrote this state.
@@ -182,22 +201,6 @@ func Filled[K comparable, V any](m map[K]V) map[K]V {
 		return map[K]V{}
 	}
 	return m
-}
-
-func unknownKeys(keys map[string]rawJSON) map[string]rawJSON {
-	known := knownKeys()
-	if known == nil {
-		return nil
-	}
-	var unknown map[string]rawJSON
-	for key, raw := range keys {
-		if known[key] {
-			continue
-		}
-		unknown = Filled(unknown)
-		unknown[key] = raw
-	}
-	return unknown
 }
 
 // knownKeys returns the keys that a state may have.

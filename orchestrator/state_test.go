@@ -1,8 +1,10 @@
 package orchestrator_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -231,5 +233,45 @@ func TestPayloadsMayBeSpelledTwoWays(t *testing.T) {
 	other := orchestrator.Index("x")
 	if data, err := json.Marshal(&other); err != nil || string(data) != `"x"` {
 		t.Errorf("%s %v", data, err)
+	}
+}
+
+// A file as it was written is read another way than one that somebody edited, which has no checksum.
+func TestAFileAsItWasWrittenAndOneWithoutChecksumAreTheSame(t *testing.T) {
+	s := orchestrator.NewState()
+	s.Seq, s.Phase, s.Kind, s.SessionID, s.MessageSeq = 7, "working", orchestrator.KindAgents, "shop", 2
+	s.Agents["build-a"] = orchestrator.Agent{Launch: "1.build.a.1", Limited: true}
+	s.Messages = []orchestrator.Message{{Seq: 1, File: "msgs/a.md", Headline: "  \"phase\": \"done\",\n  \"checksum\": \"1/2/3\"", From: "shop/a", To: "shop/b"}}
+	s.Questions = []orchestrator.Question{{ID: "q1"}}
+	for name, change := range map[string]func(*orchestrator.State){
+		"as it is": func(*orchestrator.State) {},
+		"key of another": func(s *orchestrator.State) {
+			s.Unknown = map[string]json.RawMessage{"Phase": []byte(`"done"`), "x": []byte(`[{"phase": 1}]`)}
+		},
+		"item with a prefix": func(s *orchestrator.State) { s.CompletedSubplans = []string{"1", "2"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := s.Clone()
+			change(s)
+			written, err := s.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := bytes.LastIndex(written, []byte(",\n  \"checksum\""))
+			own, err := orchestrator.Decode(written)
+			if err != nil {
+				t.Fatal(err)
+			}
+			edited, err := orchestrator.Decode(append(bytes.Clone(written[:at]), "\n}\n"...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(own, edited) {
+				t.Errorf("read as written:\n%+v\nand without its checksum:\n%+v", own, edited)
+			}
+			if again, err := own.Encode(); err != nil || !bytes.Equal(again, written) {
+				t.Errorf("it is written again as\n%s\nand was\n%s, %v", again, written, err)
+			}
+		})
 	}
 }

@@ -187,6 +187,21 @@ func Object(keys map[string]json.RawMessage) []byte {
 	return append(body, '}')
 }
 
+// Others takes the keys that are not known out of an object, and returns them; nil if there are none.
+func Others(keys map[string]json.RawMessage, known map[string]bool) (others map[string]json.RawMessage) {
+	for key, raw := range keys {
+		if known[key] {
+			continue
+		}
+		if others == nil {
+			others = map[string]json.RawMessage{}
+		}
+		others[key] = raw
+		delete(keys, key)
+	}
+	return others
+}
+
 // Cause is an error of encoding/json in words for a person.
 func Cause(err error) string {
 	var wrong *json.UnmarshalTypeError

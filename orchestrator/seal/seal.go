@@ -17,15 +17,41 @@ const Key = "checksum"
 
 var parts = regexp.MustCompile(`(?s)^(-?[0-9]+)/(.*)/([0-9a-f]{8})$`)
 
-// sum is the CRC-32C of body in hex. Processors compute this polynomial.
+// before is what the file has before the value of Key.
+const before = ",\n  \"" + Key + "\": "
+
+// sum is the CRC-32C in hex of the file that body begins, without the line. Processors compute this
+// polynomial.
 func sum(body []byte) string {
-	return fmt.Sprintf("%08x", crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
+	table := crc32.MakeTable(crc32.Castagnoli)
+	return fmt.Sprintf("%08x", crc32.Update(crc32.Checksum(body, table), table, []byte("\n}\n")))
 }
 
 // Add adds the line to an encoded state, which ends with its brace and a newline.
 func Add(body []byte, seq int, updated string) []byte {
+	body = bytes.TrimSuffix(body, []byte("\n}\n"))
 	line, _ := json.Marshal(fmt.Sprintf("%d/%s/%s", seq, updated, sum(body))) // a string never fails
-	return fmt.Appendf(bytes.TrimSuffix(body, []byte("\n}\n")), ",\n  %q: %s\n}\n", Key, line)
+	return fmt.Appendf(body, "%s%s\n}\n", before, line)
+}
+
+// Keys returns the keys of a file whose sum fits, without Key, and nil for any other file. The file has
+// each of its keys at the beginning of a line, behind two spaces, as json.Indent writes them.
+func Keys(data []byte) (keys []string) {
+	at := bytes.LastIndex(data, []byte(before))
+	if at < 0 {
+		return nil
+	}
+	found := parts.FindStringSubmatch(text(bytes.TrimSuffix(data[at+len(before):], []byte("\n}\n"))))
+	if found == nil || sum(data[:at]) != found[3] {
+		return nil
+	}
+	for line := range bytes.Lines(data[:at]) {
+		if key, ok := bytes.CutPrefix(line, []byte(`  "`)); ok {
+			key, _, _ = bytes.Cut(key, []byte(`"`))
+			keys = append(keys, string(key))
+		}
+	}
+	return keys
 }
 
 // Broken says why a file is not as it was written, or "". The keys are those of the file.
@@ -35,11 +61,11 @@ func Broken(data []byte, keys map[string]json.RawMessage) string {
 		return ""
 	}
 	const edited = `; if you edited it, take out its line "` + Key + `"`
-	at, found := bytes.LastIndex(data, []byte(",\n  \""+Key+"\": ")), parts.FindStringSubmatch(text(sealed))
+	at, found := bytes.LastIndex(data, []byte(before)), parts.FindStringSubmatch(text(sealed))
 	if at < 0 || found == nil {
 		return fmt.Sprintf("is not as it was written: %s %.40s%s", Key, sealed, edited)
 	}
-	if sum(append(bytes.Clone(data[:at]), "\n}\n"...)) == found[3] {
+	if sum(data[:at]) == found[3] {
 		return ""
 	}
 	if number, there := keys["seq"]; there && string(number) != found[1] {
