@@ -3,7 +3,8 @@
 //
 // What runs there may be written by an agent. So a chore is a launch like that of an agent, with an
 // environment built from nothing: it steers no session, and what it starts is counted and found
-// by its mark.
+// by its mark. Its first process is an agent-exec, which on Linux adopts what leaves its parents, so
+// that also a process without the mark is ended with it.
 //
 // Stored: the output of each chore, as Log names it, and one home for all, which lasts as long as those
 // of the agents.
@@ -30,6 +31,9 @@ import (
 // limit bounds one chore.
 const limit = 10 * time.Minute
 
+// grace is how long its agent-exec may take to end all of it.
+const grace = process.Grace + time.Second
+
 // What begins the name of a chore as a launch. That of an agent begins with the number of a visit.
 const (
 	setup = "setup-"
@@ -38,6 +42,7 @@ const (
 
 // Chores are the commands of a project in the workspaces of one session.
 type Chores struct {
+	Self     string // path of agentmux, whose agent-exec runs them
 	Session  *session.Session
 	Home     string // their home directory, made if missing
 	Path     string // PATH of agents
@@ -98,7 +103,8 @@ func (c Chore) Run(ctx context.Context, argv []string) error {
 	if err := c.end(ctx); err != nil {
 		return err
 	}
-	cmd := command.Cmd{Argv: argv, File: file, Env: c.environment(), Dir: c.dir, Stdout: writer, Stderr: writer, Limit: limit, Drain: time.Second}
+	argv = append([]string{c.Self, "agent-exec", c.launchDir(), file}, argv[1:]...)
+	cmd := command.Cmd{Argv: argv, Env: c.environment(), Dir: c.dir, Stdout: writer, Stderr: writer, Limit: limit, Grace: grace, Drain: time.Second}
 	err = cmd.Run(ctx)
 	return errors.Join(err, c.end(context.WithoutCancel(ctx)), writer.Close())
 }
@@ -111,10 +117,11 @@ func (c Chore) end(ctx context.Context) error {
 	return nil
 }
 
+// launchDir would be the directory of the launch. It is not made.
+func (c Chore) launchDir() string { return c.Session.Path(session.LaunchesDir, c.launch) }
+
 // mark is that of a launch of the session, so that all that find launches find the chore.
-func (c Chore) mark() string {
-	return process.Mark(c.Session.Path(session.LaunchesDir, c.launch))
-}
+func (c Chore) mark() string { return process.Mark(c.launchDir()) }
 
 // environment is built from nothing, like that of agents.
 func (c Chore) environment() []string {

@@ -18,7 +18,7 @@ import (
 
 // chores are the commands of the project in the workspaces of the session.
 func (r *Crew) chores() chore.Chores {
-	return chore.Chores{Session: r.sess, Home: filepath.Join(r.place.Homes(r.StateHome), "setup"), Path: r.AgentPath(), Redactor: r.Redactor, Environ: r.Environ}
+	return chore.Chores{Self: r.Self, Session: r.sess, Home: filepath.Join(r.place.Homes(r.StateHome), "setup"), Path: r.AgentPath(), Redactor: r.Redactor, Environ: r.Environ}
 }
 
 // SetUp runs the configured command once in a new workspace, before its first agent. A command

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 {
 		switch os.Args[1] {
 		case "agent-exec":
-			testexit.Exit(agentexec.Run(context.Background(), os.Args[2]))
+			testexit.Exit(agentexec.Run(context.Background(), os.Args[2], os.Args[3:]...))
 		case "monitor":
 			select {}
 		case "transcript":

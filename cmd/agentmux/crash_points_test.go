@@ -26,6 +26,9 @@ func TestCrashPoints(t *testing.T) {
 	log := whole.arm("whole", nil)
 	whole.lead(0)
 	want := whole.ending()
+	if n := whole.late(); n != 1 {
+		t.Errorf("late changes were recorded %d times, want once", n)
+	}
 	passed := read(t, log)
 	points := byName(passed)
 	t.Logf("%d points, passed %d times, %d hosts\n%s", len(points), len(passed), whole.hosts, want)

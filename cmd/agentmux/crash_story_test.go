@@ -38,7 +38,7 @@ type tale struct {
 
 func newStory(t testing.TB) *tale {
 	t.Helper()
-	return &tale{rig: newRig(t, rigOptions{playbook: storyPlaybook, title: "Say it right"})}
+	return &tale{rig: newRig(t, rigOptions{playbook: storyPlaybook, title: "Say it right", config: "agents: {linger: 1s}\n"})}
 }
 
 // maxHosts bounds how many hosts a story may need without a kill. A kill while the session
@@ -257,15 +257,34 @@ func (s *tale) clean() {
 	if branches != 1 {
 		s.t.Errorf("refs: %v", s.github.Repo(rigRepo).Refs())
 	}
+	if n := s.late(); n > 1 {
+		s.t.Errorf("late changes were recorded %d times", n)
+	}
 	var left []string
 	eventually(s.t, "its processes end", func() bool { left = s.processes(); return len(left) == 0 }, func() string {
 		return strings.Join(left, "\n")
 	})
 }
 
+// late returns how often late changes were recorded, and fails unless each record's ref holds them. There are none if no
+// host was there for so long after the submission that its launch had to end first.
+func (s *tale) late() (n int) {
+	s.t.Helper()
+	for _, e := range s.recordsOf(s.session()) {
+		if d, ok := e.Data.(orchestrator.LateChangesRecord); ok {
+			n++
+			if got := s.git(s.store(rigRepo), "show", d.Ref+":late.txt"); got != "late" {
+				s.t.Errorf("%s holds %q", d.Ref, got)
+			}
+		}
+	}
+	return n
+}
+
 // storyPlaybook has everything in it: research that the architect waits for, a group of
 // two coders whose work conflicts, two fix rounds, and what a person wants changed after
-// the pull request.
+// the pull request. Four agents stay after their submission: one writes, and is ended while the
+// next one works; two are ended beside an agent of their role; the last one at the end.
 const storyPlaybook = `version: 1
 agents:
   - role: architect
@@ -276,6 +295,7 @@ agents:
     steps:
       - write: {file: "{session}/02_architecting/architecture.md", text: "# Architecture\n\nThree text files.\n"}
       - submit: {tool: submit_architecture, via: cli, args: [submit, architecture]}
+      - hang: true
   - role: code-researcher
     steps:
       - write: {file: "{session}/03_research/code-words/summary.md", text: "Nobody reads them.\n"}
@@ -339,6 +359,9 @@ agents:
     steps:
       - write: {file: b.txt, text: "tow\n"}
       - submit: {tool: submit_done, via: cli, args: [submit, done, "1"]}
+      - run: {argv: [sh, -c, 'until grep "^{.*\"submission\"" "$1/events.jsonl" | grep -qF "$2"; do sleep 0.02; done', sh, "{session}", "{launch}"]}
+      - write: {file: late.txt, text: "late\n"}
+      - hang: true
   - role: coder
     steps:
       - write: {file: b.txt, text: "two\n"}
@@ -348,6 +371,7 @@ agents:
     steps:
       - write: {file: "{session}/08_completion/summary.md", text: "## What was implemented\n\nAll say two.\n\n## Key decisions\n\nNone.\n\n## Deviations from plan\n\nNone.\n"}
       - submit: {tool: submit_summary, via: cli, args: [submit, summary]}
+      - hang: true
   - role: reviewer_logic
     round: 1
     steps:
@@ -357,6 +381,18 @@ agents:
     iteration: 2
     steps:
       - write: {file: "{session}/07_review/review_reviewer_logic.yaml", text: "verdict: pass\nsummary: Both say two.\n"}
+      - submit: {tool: submit_review, via: cli, args: [submit, review]}
+      - hang: true
+  - role: reviewer_logic
+    iteration: 1
+    steps:
+      - run: {argv: [sh, -c, 'cd "$1"; l=$(ls launches | grep "[.]coder[.]" | sort -n | tail -n 1); until grep "^{.*\"agent_exited\"" events.jsonl | grep -qF "\"$l\""; do sleep 0.02; done', sh, "{session}"]}
+      - write:
+          file: "{session}/07_review/review_reviewer_logic.yaml"
+          text: |
+            verdict: fail
+            summary: b.txt has a typo.
+            findings: [{location: "b.txt:1", issue: It does not say two, severity: low, recommendation: Write two}]
       - submit: {tool: submit_review, via: cli, args: [submit, review]}
   - role: reviewer_logic
     steps:

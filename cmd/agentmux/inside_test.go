@@ -75,7 +75,8 @@ agents:
 }
 
 // TestSecurity19TheSetupOfAWorkspaceSteersNoSession has the command that prepares a workspace, which
-// runs what agents wrote, try commands of a person. What it leaves running ends with it.
+// runs what agents wrote, try commands of a person. What it leaves running ends with it, also without the variables of its
+// launch.
 func TestSecurity19TheSetupOfAWorkspaceSteersNoSession(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
@@ -86,23 +87,37 @@ func TestSecurity19TheSetupOfAWorkspaceSteersNoSession(t *testing.T) {
 	config := filepath.Join(r.dir, "home", ".config", "agentmux", "config.yaml")
 	r.write(config, r.read(config)+"sandbox: {setup: [sh, "+yamlText(filepath.Join(r.dir, "try.sh"))+"]}\n")
 	r.write(filepath.Join(r.dir, "try.sh"), `here=$PWD
-setsid sh -c 'echo $$ >"$0/pid.new"; mv "$0/pid.new" "$0/pid"; exec sleep 600' "$here" </dev/null >/dev/null 2>&1 &
-until [ -e pid ]; do :; done
-cat pid >>"`+r.dir+`/left"
-rm pid
+for as in "" "env -i"; do
+	$as setsid sh -c 'echo $$ >"$0/pid.new"; mv "$0/pid.new" "$0/pid"; exec sleep 600' "$here" </dev/null >/dev/null 2>&1 &
+	until [ -e pid ]; do :; done
+	cat pid >>"`+r.dir+`/left"
+	rm pid
+done
 cd `+r.clone+`
 export AGENTMUX_TEST_BINARY=1
 clean="env -i PATH=$PATH HOME=`+filepath.Join(r.dir, "home")+` XDG_RUNTIME_DIR=`+filepath.Join(r.dir, "r")+` AGENTMUX_TEST_BINARY=1"
+alone() {
+	rm -f "`+r.dir+`/code"
+	sh -c 'PARENT=$$ "$@" </dev/null &' sh setsid sh "`+r.dir+`/alone.sh" "$@"
+	until [ -e "`+r.dir+`/code" ]; do :; done
+	return $(cat "`+r.dir+`/code")
+}
 for words in "approve" "stop" "say stop"; do
-	for how in "" "$clean" "setsid -w $clean"; do
+	for how in "" "$clean" "setsid -w $clean" "alone $clean"; do
 		$how `+own+` $words </dev/null >"`+r.dir+`/out" 2>&1
 		echo "$? $words ($how): $(head -c 300 "`+r.dir+`/out" | tr '\n' ' ')" >>"`+r.dir+`/said"
 	done
 done
 `)
+	// It runs what was asked for when its parent has ended.
+	r.write(filepath.Join(r.dir, "alone.sh"), `until [ "$(cut -d " " -f 4 /proc/$$/stat)" != "$PARENT" ]; do :; done
+"$@"
+echo $? >"`+r.dir+`/code.new"
+mv "`+r.dir+`/code.new" "`+r.dir+`/code"
+`)
 	r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
 	said, left := strings.Split(strings.TrimSpace(r.read(r.dir, "said")), "\n"), strings.Fields(r.read(r.dir, "left"))
-	if len(left) < 3 || len(said) != 9*len(left) {
+	if len(left) < 6 || len(said) != 6*len(left) {
 		t.Errorf("%d answers in %d workspaces", len(said), len(left))
 	}
 	for _, line := range said {

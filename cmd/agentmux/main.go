@@ -62,13 +62,13 @@ func cancelOnSignal(signals <-chan os.Signal, cancel context.CancelCauseFunc) {
 }
 
 // hiddenMain handles the calls that must start without the cost of the command
-// line: git's question for a password, and the first process of a pane.
+// line: git's question for a password, and the first process of a pane or of a chore.
 func hiddenMain(args []string) (code int, done bool) {
 	if asked, code := remote.AnswerAskpass(args, os.Stdout); asked {
 		return code, true
 	}
-	if len(args) == 2 && args[0] == "agent-exec" {
-		return agentexec.Run(context.Background(), args[1]), true
+	if len(args) >= 2 && args[0] == "agent-exec" {
+		return agentexec.Run(context.Background(), args[1], args[2:]...), true
 	}
 	return 0, false
 }

@@ -4,7 +4,7 @@
 // Run gets the environment of the launch over a socket from the host (agent.Receive), starts
 // the program in front of the terminal, keeps it there, and shows the stream of a headless
 // program. It ends only when every process of the launch has ended, and then writes exit.json
-// (agent.Exit).
+// (agent.Exit). A chore is run the same way, by "agentmux agent-exec DIR PROGRAM ARGUMENT...", without a socket and a record.
 //
 // Promises: the program gets the environment of the launch, descriptors 0 to 2 and nothing
 // else of the host. When the program ends, or when this process gets TERM or HUP, every

@@ -22,7 +22,12 @@ import (
 // program that is stopped (Ctrl-Z) is continued at once. When the program ends, or when this
 // process is told to end by TERM, HUP or ctx, everything that belongs to the launch gets
 // TERM, after Grace KILL, and only then exit.json is written.
-func Run(ctx context.Context, dir string) int {
+//
+// With a chore, that command is run instead, and ended in the same way.
+func Run(ctx context.Context, dir string, chore ...string) int {
+	if len(chore) > 0 {
+		return runChore(ctx, dir, chore)
+	}
 	if _, ended, err := agent.ReadExit(dir); err != nil || ended {
 		fmt.Fprintln(os.Stderr, "agent-exec: this launch has ended already", dir)
 		return agent.NotStarted
@@ -75,8 +80,7 @@ func (x *execution) start(dir string) error {
 	if err != nil {
 		x.tty = nil // started without a terminal
 	}
-	x.signals = make(chan os.Signal, 16)
-	signal.Notify(x.signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
+	x.listen()
 	// tmux ignores these in what it starts. A program that inherits that and reads before it is in
 	// front gets an error, not a stop. What this process catches, the exec sets to its default.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTTIN, syscall.SIGTTOU)
@@ -90,6 +94,12 @@ func (x *execution) start(dir string) error {
 	// by the terminal. Set after the start, because a program inherits ignored signals.
 	signal.Ignore(syscall.SIGTTOU, syscall.SIGTTIN)
 	return nil
+}
+
+// listen takes over the signals of this process.
+func (x *execution) listen() {
+	x.signals = make(chan os.Signal, 16)
+	signal.Notify(x.signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
 }
 
 // spawn forks the program with descriptors 0 to 2 and nothing else.

@@ -33,3 +33,26 @@ func TestExecIgnoresNoSignalOfTheTerminal(t *testing.T) {
 		}
 	}
 }
+
+// Elsewhere an orphan is found by the variables of its launch alone.
+func TestAnOrphanWithoutAnEnvironmentEndsWithTheLaunch(t *testing.T) {
+	s := newSpec(t, "script")
+	s.Provider.Command = "/bin/sh"
+	s.Provider.Interactive = []string{"-c", "(env -i setsid sh -c 'echo $$ >stray; exec sleep 600' </dev/null >/dev/null 2>&1 &); until [ -s stray ]; do :; done"}
+	s.Provider.Headless = s.Provider.Interactive
+	prepare(t, s)
+	if err := agentExec(t, s).Run(); err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(readFile(t, filepath.Join(s.Workdir, "stray"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !ended(pid) {
+		t.Errorf("process %d still runs", pid)
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	if e := exitOf(t, s); e.Strays != 1 {
+		t.Errorf("record %+v", e)
+	}
+}
