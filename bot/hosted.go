@@ -171,6 +171,8 @@ func (h *hosted) run(ctx context.Context, held claim.Held) {
 			h.repo.log().Info("another host has the session", "session", filepath.Base(h.dir), "err", err)
 			h.rest()
 			return
+		case ctx.Err() == nil && errors.Is(err, host.ErrHandOver): // a job's, which serves it alone
+			h.repo.bot.fail(err)
 		case ctx.Err() == nil && h.repo.lacks(filepath.Base(h.dir)):
 			h.repo.log().Error("a session ends: its files are gone", "session", filepath.Base(h.dir), "err", err)
 			for held != nil && h.repo.mislay(ctx, held) != nil && transport.Wait(ctx, restartPause) {

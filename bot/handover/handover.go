@@ -1,5 +1,6 @@
 // Package handover saves a session that its host lets go of for another one, and records what that one finds: the
 // records of the session say it to those who tell how the run ended. The engine of the session has ended, and its lock is held.
+// Full says when a full disk has a session let go of.
 package handover
 
 import (

@@ -9,9 +9,8 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
-// ErrHandOver, as the cause of a context, has a session let go of for another host: its agents are ended
-// and it is saved, without an outcome.
-var ErrHandOver = errors.New("the session is handed over to another host")
+// ErrHandOver is [handover.Err].
+var ErrHandOver = handover.Err
 
 // IsHandOver reports whether ctx ended because the session is to be handed over.
 func IsHandOver(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrHandOver) }

@@ -26,6 +26,7 @@ type Options struct {
 	Self       string        // absolute path of this program; its hidden commands run in panes
 	StateHome  string        // stores, workspaces, logins
 	ParkAfter  time.Duration // a session waits so long for a person, with no agent at work, until it is parked; 0: as long as it may
+	Borrowed   bool          // its machine is for others when it ends, as that of a job is: on a full disk it lets go of its session
 	Stores     string        // stores of repositories, where other hosts at work share them; empty = in StateHome
 	RuntimeDir string        // sockets and short-lived files, on this machine only
 	Home       string        // of the person

@@ -15,6 +15,7 @@ import (
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/crew"
 	"github.com/agentmux/agentmux/bot/display"
+	"github.com/agentmux/agentmux/bot/handover"
 	"github.com/agentmux/agentmux/bot/inbox"
 	"github.com/agentmux/agentmux/bot/restore"
 	"github.com/agentmux/agentmux/bot/roster"
@@ -257,6 +258,10 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 		last = r.state.Load()
 	}
 	crash.Point("end engine", "")
+	if r.Borrowed { // what is left on a full disk is lost with it
+		ctx, err = handover.Full(ctx, err)
+		r.vacate(ctx, last)
+	}
 	if IsHandOver(ctx) && (err != nil || !last.Ended()) { // one that ended may owe what only its checkpoint holds
 		last = r.handOver(ctx, last)
 	}

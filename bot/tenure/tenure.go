@@ -81,7 +81,7 @@ func Run(ctx context.Context, r Runner, spec Spec) (*orchestrator.State, error) 
 			return nil, err
 		}
 		s, err := r.Run(ctx, t.Run)
-		if host.IsHandOver(ctx) && s != nil && (err != nil || !s.Ended()) {
+		if (host.IsHandOver(ctx) || errors.Is(err, host.ErrHandOver)) && s != nil && (err != nil || !s.Ended()) {
 			t.handOver(ctx)
 			return s, err
 		}

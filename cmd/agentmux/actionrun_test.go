@@ -115,7 +115,8 @@ func (s *steps) script(step actionStep, while func(*os.Process)) {
 	}
 	s.r.write(at+".sh", step.Run)
 	log := new(output)
-	cmd := exec.Command("bash", "--noprofile", "--norc", "-e", "-o", "pipefail", at+".sh")
+	argv := slices.Concat(s.r.within, []string{"bash", "--noprofile", "--norc", "-e", "-o", "pipefail", at + ".sh"})
+	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.r.dir, env, log, log
 	if err := cmd.Start(); err != nil {
 		s.r.t.Fatal(err)

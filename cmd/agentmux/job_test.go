@@ -27,7 +27,8 @@ import (
 // runner is a machine that runs jobs of the action.
 type runner struct {
 	*rig
-	temp string
+	temp   string
+	within []string // what starts the steps of the action; empty: nothing
 }
 
 // newRunner is a rig whose commands run as the step of the action in a job of a run.

@@ -26,7 +26,7 @@ func (p *planning) job() {
 			p.problem("no room for a session on this runner: %s; remove what is not needed there, or give the runner a larger disk%s", space, startsAgain)
 		}
 	}
-	p.options.Host.ParkAfter = j.ParkAfter
+	p.options.Host.ParkAfter, p.options.Host.Borrowed = j.ParkAfter, true
 	p.config.Bot.StatusAddr = "" // other jobs run on this machine
 	p.options.Log = j.warned.of(p.options.Log)
 	p.options.Host.Log = p.options.Log

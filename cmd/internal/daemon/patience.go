@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot"
+	"github.com/agentmux/agentmux/bot/handover"
 	"github.com/agentmux/agentmux/bot/report"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 )
@@ -20,6 +21,13 @@ type StalledError struct{ Why string }
 
 func (e *StalledError) Error() string {
 	return "the session could not begin within 10 minutes: " + e.Why
+}
+
+// FullError ends a job whose disk became full: its session was let go of, and the next sweep starts a job that continues.
+type FullError struct{ Why string }
+
+func (e *FullError) Error() string {
+	return "the disk of this runner is full (" + e.Why + "); make room on it, or give the runner a larger one"
 }
 
 // patience is how long a job tries to begin, and patiencePause is between two looks.
@@ -69,7 +77,11 @@ func stalled(r report.Report, now time.Time, warned string) string {
 func (j *Job) serve(ctx context.Context, b *bot.Bot) error {
 	ctx, end := patient(ctx, b.Report, j.warned.last)
 	defer end()
-	if err := b.Run(ctx); err != nil {
+	err := b.Run(ctx)
+	if full := new(handover.FullError); errors.As(err, &full) {
+		return &exit.Error{Code: exit.NeedsHuman, Err: &FullError{full.Err.Error()}}
+	}
+	if err != nil {
 		return exit.Usage(err)
 	}
 	j.Ended(b.Report())

@@ -11,6 +11,12 @@ import (
 // LeftClaims is left for tests.
 var LeftClaims = left
 
+// NewReserve and FreeReserve are for tests.
+var (
+	NewReserve  = newReserve
+	FreeReserve = reserve.free
+)
+
 // Checkpointed is checkpointed for tests.
 var Checkpointed = checkpointed
 

@@ -60,6 +60,8 @@ func Run(ctx context.Context, f *site.Finder, asked string) error {
 	inputs := ReadInputs()
 	ctx, cancel := context.WithDeadlineCause(ctx, time.Now().Add(inputs.HandsOver()), host.ErrHandOver)
 	defer cancel()
+	room := newReserve()
+	defer room.free()
 	r := &run{finder: f, log: log, inputs: inputs, watcher: watch.New(watch.Options{}), shown: f.Shown(), told: map[string]int{}}
 	var result outcome.Result
 	err := r.serve(ctx, asked, &result)
@@ -73,18 +75,26 @@ func Run(ctx context.Context, f *site.Finder, asked string) error {
 	if err == nil && host.IsHandOver(ctx) && result.Outcome == OutcomeLost {
 		code = exit.NeedsHuman
 		result.Outcome, result.Sentence = OutcomeHandover, "the time of the job ends soon, so the session was let go of"
-		result.Next = letGo(r.dir)
+		result.Next = letGo(r.dir, true)
+	}
+	full := exit.As[*daemon.FullError](err) && r.dir != ""
+	if full {
+		if err := ofSession(ctx, &result, r.dir); err != nil {
+			f.Say("%v", err)
+		}
+		result.Next = letGo(r.dir, false)
 	}
 	if text != "" {
 		ofError(&result, err, f.Redactor().Redact(text))
 	}
 	result.ExitCode = code
-	if r.dir != "" {
+	if r.dir != "" && !full {
 		r.keep(ctx, result.Repo)
 		if err := result.Write(filepath.Join(r.dir, outcome.File)); err != nil { // as after any run without a person
 			f.Say("%v", err)
 		}
 	}
+	room.free()
 	if err := result.Write(ResultFile()); err != nil && text != "" {
 		f.Say("%v", err) // the disk is full, as a rule, and the annotation says what the job lacked
 	} else if err != nil {

@@ -46,6 +46,9 @@ func ofError(r *outcome.Result, err error, text string) {
 		r.Outcome = OutcomeHandover
 		r.Next = "mend that; the next sweep starts a job for the request, and a run of the workflow does it now"
 	}
+	if exit.As[*daemon.FullError](err) {
+		r.Outcome = OutcomeHandover
+	}
 }
 
 // next says what a person can do about the end of a session.
@@ -87,16 +90,16 @@ func checkpointed(sess *session.Session, s *orchestrator.State) string {
 	return "of " + last.at + ", on this runner only: what is in no branch is lost with the runner"
 }
 
-// letGo says what the next job makes of the session in dir, which was handed over. A checkpoint that was pushed while a later one was asked
+// letGo says what the next job makes of the session in dir, which was handed over; saved: it was to be saved then. A checkpoint that was pushed while a later one was asked
 // for has no record, so the note of the claim tells whether the server has one.
-func letGo(dir string) string {
+func letGo(dir string, saved bool) string {
 	const now = "; /agentmux retry does it now"
 	sess, s, err := outcome.Open(dir)
 	if err != nil {
 		return "the next sweep starts a job that continues from the last checkpoint on the server" + now
 	}
 	last, server := saves(sess)
-	if last.pushed {
+	if saved && last.pushed {
 		return "the next sweep starts a job that continues" + now
 	}
 	text := "what was made"

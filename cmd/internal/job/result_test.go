@@ -33,6 +33,10 @@ func TestAnErrorIsOneAnnotation(t *testing.T) {
 		"notice of another host": {
 			&exit.Error{Code: exit.Locked, Err: errors.New("another host has it")}, job.OutcomeError, "error: another host has it", false,
 		},
+		"notice of a full disk": {
+			&exit.Error{Code: exit.NeedsHuman, Err: &daemon.FullError{Why: "replace /s/state.json: no space left on device"}}, job.OutcomeHandover,
+			"handover: the disk of this runner is full (replace /s/state.json: no space left on device); make room on it, or give the runner a larger one", false,
+		},
 		"error": {errors.New("no space left on device"), job.OutcomeError, "error: no space left on device", true},
 	} {
 		var out bytes.Buffer
