@@ -58,7 +58,7 @@ func TestAgentsStart(t *testing.T) {
 	r.git(r.clone, "add", "a.txt")
 	r.write(filepath.Join(r.clone, "b.txt"), "not staged\n")
 	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), teamFile)
-	r.git(r.clone, "status") // which writes the index
+	status := r.git(r.clone, "status", "--porcelain") // which writes the index
 	before := r.cloneFiles()
 	res := r.expect(exit.Done, "agents", "start", "--yes", "--headless")
 	for _, want := range []string{"SESSION        shop", "feature/greeting", "2 worktrees, 0 review agents"} {
@@ -95,14 +95,14 @@ func TestAgentsStart(t *testing.T) {
 	if got, err := os.Readlink(filepath.Join(r.clone, ".dmux", "signals")); err != nil || got != filepath.Join(r.session().Dir, "signals") {
 		t.Errorf(".dmux/signals leads to %q, %v", got, err)
 	}
-	var status team.StatusJSON
-	if err := json.Unmarshal([]byte(r.expect(exit.Done, "agents", "status", "--json").out), &status); err != nil || len(status.Agents) != 2 {
-		t.Fatalf("status %+v, %v", status, err)
+	var shown team.StatusJSON
+	if err := json.Unmarshal([]byte(r.expect(exit.Done, "agents", "status", "--json").out), &shown); err != nil || len(shown.Agents) != 2 {
+		t.Fatalf("status %+v, %v", shown, err)
 	}
-	if m := status.Agents[0]; m.Name != "words" || m.Status != "done" || m.Exit == nil || *m.Exit != 0 || m.Commit != words || m.Branch != "feature/words" || m.Started.IsZero() || m.Ended.IsZero() {
+	if m := shown.Agents[0]; m.Name != "words" || m.Status != "done" || m.Exit == nil || *m.Exit != 0 || m.Commit != words || m.Branch != "feature/words" || m.Started.IsZero() || m.Ended.IsZero() {
 		t.Errorf("status of words %+v", m)
 	}
-	if u := status.Agents[0].Usage; u == nil || *u != (story.Spent{Launches: 1, Unknown: 1}) {
+	if u := shown.Agents[0].Usage; u == nil || *u != (story.Spent{Launches: 1, Unknown: 1}) {
 		t.Errorf("usage %+v", u)
 	}
 	if out := r.expect(exit.Done, "agents", "status").out; !strings.Contains(out, "not known") || !strings.Contains(out, "feature/greeting") {
@@ -155,6 +155,9 @@ func TestAgentsStart(t *testing.T) {
 	}
 	if diff := changed(before, r.cloneFiles()); diff != "" {
 		t.Errorf("after the cleanup the clone differs, in its files, index, stash or configuration: %s", diff)
+	}
+	if got := r.git(r.clone, "status", "--porcelain"); got != status {
+		t.Errorf("git status after the cleanup:\n%s\nand before the run:\n%s", got, status)
 	}
 }
 
