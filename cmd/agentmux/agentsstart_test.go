@@ -156,6 +156,9 @@ func TestAgentsStart(t *testing.T) {
 	if diff := changed(before, r.cloneFiles()); diff != "" {
 		t.Errorf("after the cleanup the clone differs, in its files, index, stash or configuration: %s", diff)
 	}
+	if res := r.expect(exit.Done, "agents", "cleanup"); !strings.Contains(res.err, "nothing to clean: shop has no worktrees") || strings.Contains(res.err, "removed") {
+		t.Errorf("a second cleanup: %s", res.err)
+	}
 	if got := r.git(r.clone, "status", "--porcelain"); got != status {
 		t.Errorf("git status after the cleanup:\n%s\nand before the run:\n%s", got, status)
 	}
@@ -180,7 +183,7 @@ func TestAgentsRetry(t *testing.T) {
 	_, _ = rand.Read(random)
 	secret := fmt.Sprintf("ghp_%x", random)
 	secrets := strings.Repeat(" "+secret, 8) // a pane breaks at least one of them
-	playbook := strings.Replace(teamPlaybook, "      - write: {file: words.txt, text: \"hello\\n\"}\n      - submit: {tool: submit_done}\n", "      - say: I look for the words\n      - say: \"no words:"+secrets+"\"\n      - exit: 3\n", 1)
+	playbook := strings.Replace(teamPlaybook, "      - write: {file: words.txt, text: \"hello\\n\"}\n      - submit: {tool: submit_done}\n", "      - submit: {tool: msg_send, with: {to: greeting, type: update, headline: the words come, body: soon}}\n      - say: I look for the words\n      - say: \"no words:"+secrets+"\"\n      - exit: 3\n", 1)
 	if playbook == teamPlaybook {
 		t.Fatal("the playbook is not the one that fails")
 	}
@@ -218,6 +221,12 @@ func TestAgentsRetry(t *testing.T) {
 			}
 		}
 	}
+	if !strings.Contains(out, "messages queued: 1; the session has ended (failed); it is delivered if the session continues") {
+		t.Errorf("of the message that waits, status says: %s", out)
+	}
+	if res := r.expect(exit.Done, "msg", "list", "--session", "shop"); !strings.Contains(res.out, "queued") || !strings.Contains(res.err, "1 queued: the session has ended (failed)") {
+		t.Errorf("of the message that waits, msg list says: %s%s", res.out, res.err)
+	}
 	if out := r.expect(exit.Done, "status").out; !strings.Contains(out, "agentmux retry shop, then agentmux resume shop") {
 		t.Errorf("what to do next: %s", out)
 	}
@@ -233,6 +242,9 @@ func TestAgentsRetry(t *testing.T) {
 	r.expect(exit.Done, "agents", "start", "--yes", "--headless")
 	if got := r.read(dir, "signals", "greeting.done"); got != "0\n" {
 		t.Errorf("greeting.done: %q", got)
+	}
+	if res := r.expect(exit.Done, "msg", "list", "--session", "shop"); strings.Contains(res.out, "queued") || res.err != "" {
+		t.Errorf("after the retry the message still waits: %s%s", res.out, res.err)
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "signals", "greeting.blocked")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("greeting.blocked is there: %v", err)
