@@ -58,7 +58,7 @@ func TestAgentsStart(t *testing.T) {
 	r.git(r.clone, "add", "a.txt")
 	r.write(filepath.Join(r.clone, "b.txt"), "not staged\n")
 	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), teamFile)
-	r.git(r.clone, "status") // which writes the index
+	status := r.git(r.clone, "status", "--porcelain") // which writes the index
 	before := r.cloneFiles()
 	res := r.expect(exit.Done, "agents", "start", "--yes", "--headless")
 	for _, want := range []string{"SESSION        shop", "feature/greeting", "2 worktrees, 0 review agents"} {
@@ -95,14 +95,14 @@ func TestAgentsStart(t *testing.T) {
 	if got, err := os.Readlink(filepath.Join(r.clone, ".dmux", "signals")); err != nil || got != filepath.Join(r.session().Dir, "signals") {
 		t.Errorf(".dmux/signals leads to %q, %v", got, err)
 	}
-	var status team.StatusJSON
-	if err := json.Unmarshal([]byte(r.expect(exit.Done, "agents", "status", "--json").out), &status); err != nil || len(status.Agents) != 2 {
-		t.Fatalf("status %+v, %v", status, err)
+	var shown team.StatusJSON
+	if err := json.Unmarshal([]byte(r.expect(exit.Done, "agents", "status", "--json").out), &shown); err != nil || len(shown.Agents) != 2 {
+		t.Fatalf("status %+v, %v", shown, err)
 	}
-	if m := status.Agents[0]; m.Name != "words" || m.Status != "done" || m.Exit == nil || *m.Exit != 0 || m.Commit != words || m.Branch != "feature/words" || m.Started.IsZero() || m.Ended.IsZero() {
+	if m := shown.Agents[0]; m.Name != "words" || m.Status != "done" || m.Exit == nil || *m.Exit != 0 || m.Commit != words || m.Branch != "feature/words" || m.Started.IsZero() || m.Ended.IsZero() {
 		t.Errorf("status of words %+v", m)
 	}
-	if u := status.Agents[0].Usage; u == nil || *u != (story.Spent{Launches: 1, Unknown: 1}) {
+	if u := shown.Agents[0].Usage; u == nil || *u != (story.Spent{Launches: 1, Unknown: 1}) {
 		t.Errorf("usage %+v", u)
 	}
 	if out := r.expect(exit.Done, "agents", "status").out; !strings.Contains(out, "not known") || !strings.Contains(out, "feature/greeting") {
@@ -156,6 +156,12 @@ func TestAgentsStart(t *testing.T) {
 	if diff := changed(before, r.cloneFiles()); diff != "" {
 		t.Errorf("after the cleanup the clone differs, in its files, index, stash or configuration: %s", diff)
 	}
+	if res := r.expect(exit.Done, "agents", "cleanup"); !strings.Contains(res.err, "nothing to clean: shop has no worktrees") || strings.Contains(res.err, "removed") {
+		t.Errorf("a second cleanup: %s", res.err)
+	}
+	if got := r.git(r.clone, "status", "--porcelain"); got != status {
+		t.Errorf("git status after the cleanup:\n%s\nand before the run:\n%s", got, status)
+	}
 }
 
 // fetched returns a file of the kept work that a command names, as a person fetches it; "" if none of that work has it.
@@ -177,7 +183,7 @@ func TestAgentsRetry(t *testing.T) {
 	_, _ = rand.Read(random)
 	secret := fmt.Sprintf("ghp_%x", random)
 	secrets := strings.Repeat(" "+secret, 8) // a pane breaks at least one of them
-	playbook := strings.Replace(teamPlaybook, "      - write: {file: words.txt, text: \"hello\\n\"}\n      - submit: {tool: submit_done}\n", "      - say: I look for the words\n      - say: \"no words:"+secrets+"\"\n      - exit: 3\n", 1)
+	playbook := strings.Replace(teamPlaybook, "      - write: {file: words.txt, text: \"hello\\n\"}\n      - submit: {tool: submit_done}\n", "      - submit: {tool: msg_send, with: {to: greeting, type: update, headline: the words come, body: soon}}\n      - say: I look for the words\n      - say: \"no words:"+secrets+"\"\n      - exit: 3\n", 1)
 	if playbook == teamPlaybook {
 		t.Fatal("the playbook is not the one that fails")
 	}
@@ -215,6 +221,12 @@ func TestAgentsRetry(t *testing.T) {
 			}
 		}
 	}
+	if !strings.Contains(out, "messages queued: 1; the session has ended (failed); it is delivered if the session continues") {
+		t.Errorf("of the message that waits, status says: %s", out)
+	}
+	if res := r.expect(exit.Done, "msg", "list", "--session", "shop"); !strings.Contains(res.out, "queued") || !strings.Contains(res.err, "1 queued: the session has ended (failed)") {
+		t.Errorf("of the message that waits, msg list says: %s%s", res.out, res.err)
+	}
 	if out := r.expect(exit.Done, "status").out; !strings.Contains(out, "agentmux retry shop, then agentmux resume shop") {
 		t.Errorf("what to do next: %s", out)
 	}
@@ -230,6 +242,9 @@ func TestAgentsRetry(t *testing.T) {
 	r.expect(exit.Done, "agents", "start", "--yes", "--headless")
 	if got := r.read(dir, "signals", "greeting.done"); got != "0\n" {
 		t.Errorf("greeting.done: %q", got)
+	}
+	if res := r.expect(exit.Done, "msg", "list", "--session", "shop"); strings.Contains(res.out, "queued") || res.err != "" {
+		t.Errorf("after the retry the message still waits: %s%s", res.out, res.err)
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "signals", "greeting.blocked")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("greeting.blocked is there: %v", err)

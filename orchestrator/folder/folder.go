@@ -36,7 +36,7 @@ type Entry struct {
 	At       time.Time       // as its writer says, else when the file was changed last
 	Changed  time.Time       // when the file was changed last
 	State    string          // queued, delivered, acked, expired, failed, orphan or superseded
-	Reason   string          // of a failed one, in one line
+	Reason   string          // of a failed one, and why a queued one is not delivered now, in one line
 	Warnings []string        // what of the file was dropped, and that it was changed
 	Claimed  bool            // nothing but the file says who sent it
 	Taken    bool            // the session knows it
@@ -48,6 +48,7 @@ type Folder struct {
 	Dir     string // of the files, absolute
 	offsets string // directory of the positions of their readers; "" = none
 	known   map[string]State
+	held    string          // why the session delivers nothing now
 	agents  map[string]bool // met so far; names of files are read with them
 }
 
@@ -120,6 +121,7 @@ func OfSession(dir string, s *orchestrator.State) *Folder {
 
 // Learn takes what the session of the folder knows of its messages by now.
 func (f *Folder) Learn(s *orchestrator.State) {
+	f.held = post.Withheld(s)
 	ended, _ := postbox.Ended(filepath.Join(filepath.Dir(f.Dir), "messages.jsonl")) // without it the files are shown all the same
 	for _, m := range append(ended, s.Messages...) {
 		f.known[filepath.Base(m.File)] = State{Name: m.State, Reason: string(m.Reason), From: m.From, Hand: m.By == post.ByHand, SHA256: m.SHA256}
@@ -257,6 +259,11 @@ func (e *Entry) hint(known []string) {
 // judge says what became of a message: what the session knows, else what the end of its name,
 // the position of its reader and its deadline say.
 func (f *Folder) judge(e *Entry, offsets map[string]time.Time, now time.Time) {
+	defer func() {
+		if e.State == orchestrator.MessageQueued && e.Reason == "" {
+			e.Reason = f.held
+		}
+	}()
 	s, ok := f.known[e.File]
 	if e.Claimed, e.Taken = !ok || s.Hand, ok; ok {
 		s.tell(e)

@@ -168,6 +168,19 @@ func TestMessagesOfASession(t *testing.T) {
 	if len(entries) != 1 || entries[0].State != orchestrator.MessageFailed || entries[0].Reason != "not acknowledged" {
 		t.Errorf("%+v", entries)
 	}
+	s := &orchestrator.State{Phase: "working", Messages: []orchestrator.Message{{File: "msgs/" + name, State: orchestrator.MessageQueued}}}
+	for want, change := range map[string]func(){
+		"":                      func() {},
+		"the session is paused": func() { s.Paused = true },
+		"the session has ended (failed); it is delivered if the session continues": func() { s.Phase, s.Outcome = orchestrator.PhaseFailed, orchestrator.OutcomeFailed },
+	} {
+		before := *s
+		change()
+		if e := read(t, folder.OfSession(dir, s))[0]; e.State != orchestrator.MessageQueued || e.Reason != want {
+			t.Errorf("a queued message is %s, %q, want %q", e.State, e.Reason, want)
+		}
+		*s = before
+	}
 	if entries := read(t, folder.OfSession(t.TempDir(), nil)); len(entries) != 0 {
 		t.Errorf("a session without messages has %+v", entries)
 	}

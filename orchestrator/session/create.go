@@ -139,8 +139,8 @@ func PrepareProject(disk durable.Disk, project string) error {
 			return err
 		}
 	}
-	ignore := filepath.Join(project, projectDir, ignoreFile)
-	err := disk.Create(ignore, []byte(strings.Join(Unshared(), "\n")+"\n"))
+	// It leaves itself out, too: git status is as it was before the run.
+	err := disk.Create(filepath.Join(project, projectDir, ignoreFile), []byte(strings.Join(append(Unshared(), "/"+ignoreFile), "\n")+"\n"))
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}

@@ -63,8 +63,16 @@ func TestSecurity33SessionsAreNeverCommitted(t *testing.T) {
 	}
 	write(t, s.Path(session.TranscriptsDir, "1.coder.1.log"), "token\n")
 	write(t, filepath.Join(project, ".agentmux", ".last_completion.json"), "{}\n")
+	if got := git("status", "--porcelain"); got != "" {
+		t.Errorf("a session shows in the clone:\n%s", got)
+	}
 	git("add", "-A")
-	if got := git("ls-files"); got != ".agentmux/.gitignore\n" {
+	if got := git("ls-files"); got != "" {
 		t.Errorf("in the index:\n%s", got)
+	}
+	write(t, filepath.Join(project, ".agentmux", "config.yaml"), "version: 2\n")
+	git("add", ".agentmux")
+	if got := git("ls-files"); got != ".agentmux/config.yaml\n" {
+		t.Errorf("in the index with a configuration:\n%s", got)
 	}
 }

@@ -112,7 +112,7 @@ func TestCreateMakesAWholeSession(t *testing.T) {
 	if got := read(t, s, "created_files.log"); !strings.HasPrefix(got, "2026-01-15 12:00:00  state.json\n2026-01-15 12:00:00  requirements.md\n2026-01-15 12:00:00  context.md\n2026-01-15 12:00:00  commands.jsonl\n") {
 		t.Errorf("created_files.log begins %q", got)
 	}
-	if got := read(t, s, "../../.gitignore"); got != ".sessions/\n.last_completion.json\n" {
+	if got := read(t, s, "../../.gitignore"); got != ".sessions/\n.last_completion.json\n/.gitignore\n" {
 		t.Errorf(".gitignore is %q", got)
 	}
 	if !session.Running(s.Dir) || session.Holder(s.Dir).PID != os.Getpid() {

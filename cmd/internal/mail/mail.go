@@ -81,9 +81,13 @@ func List(ctx context.Context, a *site.Finder, o Options) error {
 	}
 	head := []string{"AGE", "TYPE", "FROM", "TO", "STATUS", "STATE", "HEADLINE", "ID"}
 	var rows [][]console.Cell
+	held, why := 0, ""
 	for _, e := range entries {
 		m := e.Message
 		text := m.Headline
+		if e.State == orchestrator.MessageQueued && e.Reason != "" {
+			held, why = held+1, e.Reason
+		}
 		if e.State == orchestrator.MessageFailed && e.Reason != "" {
 			text = e.Reason
 		}
@@ -99,6 +103,9 @@ func List(ctx context.Context, a *site.Finder, o Options) error {
 		})
 	}
 	a.Page(a.Out).Table(head, rows)
+	if held > 0 {
+		a.Say("%d queued: %s", held, why)
+	}
 	return nil
 }
 

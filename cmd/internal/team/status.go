@@ -11,6 +11,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/post"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/story"
 	"github.com/agentmux/agentmux/workflows/agents"
@@ -26,6 +27,9 @@ type StatusJSON struct {
 	Running   bool        `json:"running"`
 	Agents    []AgentJSON `json:"agents"`
 	Questions []Question  `json:"questions"`
+
+	Undelivered int    `json:"undelivered,omitempty"` // messages that wait for agents and are not delivered now
+	Withheld    string `json:"withheld,omitempty"`    // why
 }
 
 // Question is one that waits for its answer.
@@ -107,6 +111,9 @@ func (out StatusJSON) print(a *site.Finder) {
 	if out.Cause != "" {
 		a.Print("\n%s", out.Cause)
 	}
+	if out.Undelivered > 0 {
+		a.Print("messages queued: %d; %s", out.Undelivered, out.Withheld)
+	}
 	for _, m := range out.Agents {
 		if m.Instead != "" {
 			a.Print("%s: %s", m.Name, story.OnAnother(m.Branch, m.Instead))
@@ -169,6 +176,7 @@ func dash(text string) string {
 func (r run) status(shown func(string) string, now time.Time) StatusJSON {
 	s := r.State
 	out := StatusJSON{Session: r.Name, Dir: r.Dir, Condition: r.Condition(), Outcome: string(s.Outcome), Cause: shown(string(s.Cause)), Running: r.Running, Agents: []AgentJSON{}, Questions: r.questions(shown)}
+	out.Undelivered, out.Withheld = post.Undelivered(s)
 	members := story.Members(s, r.team, r.records(), r.Running)
 	for i := range members {
 		m := &members[i]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -122,6 +123,7 @@ func Cleanup(ctx context.Context, a *site.Finder, args, discard []string) error 
 	if err != nil {
 		return err
 	}
+	left := r.left()
 	if err := end(ctx, a, s, r); err != nil {
 		return err
 	}
@@ -132,8 +134,27 @@ func Cleanup(ctx context.Context, a *site.Finder, args, discard []string) error 
 	if err != nil {
 		return fmt.Errorf("%w; --discard NAME gives up the uncommitted work of that agent", err)
 	}
+	if !left {
+		a.Say("nothing to clean: %s has no worktrees and no link; its branches stay", r.Name)
+		return nil
+	}
 	a.Say("removed the worktrees of %s; its branches stay", r.Name)
 	return nil
+}
+
+// left reports whether a run has something to clean: it works or may continue, or has a workspace or
+// its link to its markers.
+func (r run) left() bool {
+	link, err := os.Readlink(filepath.Join(site.ProjectOf(r.Entry), roster.SignalsLink))
+	if err == nil && link == filepath.Join(r.Dir, session.SignalsDir) || r.Running || !host.Removable(r.State) {
+		return true
+	}
+	for _, w := range r.State.Workspaces {
+		if _, err := os.Lstat(w.Path); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // end stops a run that has not ended and waits until its host is gone.
