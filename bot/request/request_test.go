@@ -62,9 +62,15 @@ func TestReadText(t *testing.T) {
 	if err := os.WriteFile(file, []byte("Say two.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	other := filepath.Join(filepath.Dir(file), "feature.txt")
+	if err := os.WriteFile(other, []byte("Say two.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ name, arg, text, title, fails string }{
 		{"a file", file, "Say two.\n", "feature", ""},
 		{"words", "Say two", "Say two", "Say two", ""},
+		{"a file of another kind", other, "", "", "feature.txt is a file, and a request is read from an .md file alone"},
+		{"its name in words", other + ".", other + ".", other + ".", ""},
 		{"a directory", filepath.Dir(file), "", "", "is a directory"},
 		{"no such file", file + ".md", "", "", "no such file"},
 		{"not UTF-8", "a\xff", "", "", "not UTF-8 text"},

@@ -11,12 +11,17 @@ import (
 )
 
 // ReadText returns arg, or the content of the .md file it names, with the title that the
-// session is named after.
+// session is named after. What names another file is refused: its name alone is hardly what is asked for.
 func ReadText(arg string) (request, title string, err error) {
-	if info, err := os.Stat(arg); err == nil && info.IsDir() {
+	info, missing := os.Stat(arg)
+	if missing == nil && info.IsDir() {
 		return "", "", refuse(fmt.Errorf("%s is a directory, not a request: say in words what is wanted, or name an .md file; --project %s works in that directory", arg, arg))
 	}
 	if !strings.HasSuffix(arg, ".md") {
+		if missing == nil {
+			return "", "", refuse(fmt.Errorf("%s is a file, and a request is read from an .md file alone: name it so, pass its text as \"$(cat %s)\", "+
+				"or put a full stop behind a request in words", arg, arg))
+		}
 		return arg, arg, readable("the request", arg)
 	}
 	data, err := os.ReadFile(arg)

@@ -138,6 +138,50 @@ mv "`+r.dir+`/code.new" "`+r.dir+`/code"
 	r.done(r.session())
 }
 
+// An agent that prints its environment, and says it in its summary, does not show the key that its lines are signed with.
+func TestSecurity19TheKeyOfALaunchIsShownNowhere(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	r.write(filepath.Join(r.dir, "tell.sh"), `env
+printf %s "$AGENTMUX_SEAL" >"`+r.dir+`/key"
+printf '## What was implemented\n\nThe key is %s.\n' "$AGENTMUX_SEAL" >"$1/08_completion/summary.md"
+`)
+	write := `      - write: {file: "{session}/08_completion/summary.md", text: "## What was implemented\n\nTwo.\n"}`
+	tell := "      - run: {argv: [sh, " + yamlText(filepath.Join(r.dir, "tell.sh")) + ", \"{session}\"]}"
+	r.write(filepath.Join(r.dir, "playbook.yaml"), strings.Replace(quickPlaybook, write, tell, 1))
+	r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
+
+	e := r.session()
+	shown := transcriptsOf(t, e.Dir)
+	for _, pull := range r.github.Repo(rigRepo).Pulls() {
+		shown += pull.Body
+	}
+	if n := strings.Count(shown, "[redacted:agentmux-seal]"); n != 2 {
+		t.Errorf("%d keys were taken out of %s", n, shown)
+	}
+	if key := r.read(r.dir, "key"); len(key) < 64 || strings.Contains(shown, key[len(key)-64:]) {
+		t.Errorf("the key %q is shown in %s", key, shown)
+	}
+	r.done(e)
+}
+
+// transcriptsOf returns what the agents of the session in dir showed.
+func transcriptsOf(t *testing.T, dir string) (shown string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, session.TranscriptsDir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown += string(data)
+	}
+	return shown
+}
+
 // TestSecurity19ALineNeedsTheKeyOfItsLaunch hands in the plan in the planner's name, by a line
 // made by hand and by a tool that signs as another launch; then by the planner itself.
 func TestSecurity19ALineNeedsTheKeyOfItsLaunch(t *testing.T) {

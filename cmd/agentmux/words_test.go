@@ -311,6 +311,7 @@ func situations() []situation {
 		{"age without a unit", nil, []string{"clean", "--older-than", "7"}, 2, []string{`--older-than: expected an age such as 3d or 36h, found "7"`}},
 		{"age of words", nil, []string{"clean", "--older-than", "xd"}, 2, []string{`--older-than: expected an age such as 3d or 36h, found "xd"`}},
 		{"a directory as a request", nil, []string{"run", ".", "--headless"}, 2, []string{". is a directory, not a request", "--project . works in"}},
+		{"a file that is not an .md file", nil, []string{"run", "a.txt", "--headless"}, 2, []string{"a.txt is a file, and a request is read from an .md file alone"}},
 		{"a negative issue", nil, []string{"issue", "-5"}, 2, []string{`"-5" is not the number of an issue`}},
 		{"a configuration that no command reads", nil, []string{"--config", "/nope", "sessions"}, 2, []string{"--config: /nope cannot be read: no such file"}},
 		{"fewer than no lines", nil, []string{"logs", "-n", "-3"}, 2, []string{"--lines: expected a number of lines, found -3"}},

@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"encoding/hex"
 	"os"
+	"strings"
 
 	"github.com/agentmux/agentmux/internal/agent/process"
 )
@@ -12,6 +13,10 @@ import (
 // sealName is the variable with the secret by which a launch signs its lines. The name has none
 // of the words by which programs withhold a variable from the tools they start.
 const sealName = "AGENTMUX_SEAL"
+
+// sealBegins is how a seal begins, so that package redact knows one in any text, also in the host after the one that made
+// it. Those of older versions have nothing before the secret.
+const sealBegins = "agentmux_seal_"
 
 // maxChecks is how many checks of a launch are kept: one for each time it was prepared.
 const maxChecks = 8
@@ -23,11 +28,11 @@ func newSeal() (seal, check string) {
 	if err != nil {
 		panic(err) // never: the source of randomness does not fail since Go 1.24
 	}
-	return hex.EncodeToString(private.Seed()), hex.EncodeToString(public)
+	return sealBegins + hex.EncodeToString(private.Seed()), hex.EncodeToString(public)
 }
 
 // Seal returns the secret that this process signs with: that of its launch, or "" outside of
 // one.
 func Seal() string {
-	return cmp.Or(os.Getenv(sealName), process.Inherited(sealName))
+	return strings.TrimPrefix(cmp.Or(os.Getenv(sealName), process.Inherited(sealName)), sealBegins)
 }
