@@ -47,7 +47,7 @@ func (r *repository) adopt(ctx context.Context) error {
 }
 
 // mislay takes a claim that belongs to nothing here. Of a session that had begun its issue is told that it
-// ends; a request is judged once more. The claim of a session that a newer version made is kept for it.
+// ends; a request is judged once more. The claim of a session that cannot be read is kept for it.
 func (r *repository) mislay(ctx context.Context, held claim.Held) error {
 	ends, err := r.lookout.Mislay(ctx, held, func(name string) bool { return r.lacks(name) && !recall.Unheard(held.Seen(), r.journal) })
 	if ends == nil || err != nil {
@@ -129,15 +129,25 @@ func owes(e session.Entry) bool {
 	return !s.Ended() || len(s.Pending) > 0 || s.Shown() && !mirror.Shown(e.Dir, s.Seq) || len(inbox.Unread(e.Dir, s)) > 0
 }
 
-// rung has a session run that was told something at a terminal while no goroutine ran it, and drops a ticket that was stopped there.
+// rung has a session run that was told something at a terminal while no goroutine ran it, or that can be read again, and drops
+// a ticket that was stopped there.
 func (r *repository) rung(name string) {
 	if t, err := r.shelf.Stopped(name); err == nil {
 		if _, err := r.dropTicket(t.Issue, t.Dropped, r.account.Client.Now()); err != nil {
 			r.log().Warn("a ticket is dropped at the next start", "issue", t.Issue, "err", err)
 		}
 	}
+	kept := r.lookout.Return(name) // before it is read: what is given up is one that can be
 	e, ok := session.At(r.dir(), filepath.Join(session.Dir(r.dir()), name))
-	if ok && e.State != nil && e.State.IssueNumber != 0 && !r.ticketed(e) && owes(e) {
+	switch reads := ok && e.State != nil && e.State.IssueNumber != 0 && !r.ticketed(e); {
+	case reads && kept != nil:
+		r.met.Add(e.State.IssueNumber, time.Time{}) // it may have been closed meanwhile
+		r.sessions.addOlder(newHosted(r, e.Dir, e.State)).adopt(kept)
+	case reads && owes(e):
 		r.sessions.addOlder(newHosted(r, e.Dir, e.State)).wake()
+	case kept != nil:
+		if err := r.mislay(r.bot.life, kept); err != nil {
+			r.log().Warn("a claim is given back at the next start", "session", name, "err", err)
+		}
 	}
 }

@@ -3,9 +3,7 @@ package bot
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -15,6 +13,7 @@ import (
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/orphan"
 	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/bot/tenure"
 	"github.com/agentmux/agentmux/bot/ticket"
@@ -192,8 +191,7 @@ func (h *hosted) run(ctx context.Context, held claim.Held) {
 
 // lacks reports whether the files of a session are not on this machine any more.
 func (r *repository) lacks(name string) bool {
-	_, err := os.Lstat(filepath.Join(session.Dir(r.dir()), name, session.StateFile))
-	return errors.Is(err, fs.ErrNotExist)
+	return !orphan.Remains(r.dir(), name)
 }
 
 // over ends the goroutine unless something was said meanwhile.

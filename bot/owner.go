@@ -52,7 +52,7 @@ func (o owner) Find(ctx context.Context, number int, pull bool) (ear.Subject, er
 	t, err := o.shelf.Read(issue)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return s, o.lookout.Newer(issue)
+		return s, o.lookout.Unread(issue)
 	case err != nil:
 		return s, err
 	}

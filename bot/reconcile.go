@@ -102,7 +102,7 @@ func (r *repository) facts(ctx context.Context, issue int, record ghsync.Record,
 		err = r.lookout.Forget(ctx, issue)
 	}
 	if host != "" {
-		f.Claim = &gate.Claim{Host: host.String(), Unproven: host != r.bot.host && !r.bot.Once && r.lookout.Unproven(issue), Served: r.shelf.Served(issue), Unread: r.shelf.Unread(issue) || r.lookout.Newer(issue) != nil, Serves: r.lookout.Serves(issue)}
+		f.Claim = &gate.Claim{Host: host.String(), Unproven: host != r.bot.host && !r.bot.Once && r.lookout.Unproven(issue), Served: r.shelf.Served(issue), Unread: r.shelf.Unread(issue) || r.lookout.Unread(issue) != nil, Serves: r.lookout.Serves(issue)}
 		h := r.sessions.of(issue)
 		f.Claim.Ending = host == r.bot.host && r.shelf.Ends(issue, h != nil && h.state.Load().Ended(), r.journal.Refused)
 	}

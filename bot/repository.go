@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/account"
+	"github.com/agentmux/agentmux/bot/bell"
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/due"
 	"github.com/agentmux/agentmux/bot/ear"
@@ -136,7 +137,7 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 	})
 	r.lookout = orphan.New(orphan.Options{
 		Desk: r.desk, Own: b.host, Project: r.dir(), Issue: b.Issue, Quiet: b.Commanded, Found: func(issue int) { r.met.Add(issue, time.Time{}) }, Room: b.queue.Room, Now: b.Now, Log: r.log(),
-		Saved: r.saved.Saved, Divide: act.Divide,
+		Saved: r.saved.Saved, Divide: act.Divide, Ring: func(name string) error { return bell.Ring(r.dir(), name) },
 	})
 	return r, err
 }

@@ -119,11 +119,14 @@ func (h Elsewhere) Saved(p *project.Project) func(ctx context.Context, name stri
 	}
 }
 
-// read returns the state of the session in dir, and its project.
+// read returns the state of the session in dir, and its project. A damaged one may be about to be replaced by its backup.
 func (h Elsewhere) read(ctx context.Context, dir string, c *config.Config) (s *orchestrator.State, p *project.Project, err error) {
 	sess, err := session.Open(dir)
 	if err == nil {
 		s, err = sess.ReadState()
+	}
+	if errors.As(err, new(*session.CorruptError)) {
+		s, err = sess.ReadBackup()
 	}
 	if err != nil {
 		return nil, nil, err

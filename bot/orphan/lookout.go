@@ -28,8 +28,10 @@ type Options struct {
 	// Divide is told by a job, each time the claims are read, among how many jobs of the repository its requests of an hour
 	// are divided. It returns how many are left to each; 0: there is no such limit. Nil = nothing is told.
 	Divide func(jobs int) (each int)
-	Now    func() time.Time
-	Log    *slog.Logger
+	// Ring has a session whose claim was kept looked at, by its name: it can be read again, or is gone.
+	Ring func(name string) error
+	Now  func() time.Time
+	Log  *slog.Logger
 }
 
 // Lookout knows the claims of other hosts. It is safe for concurrent use.
@@ -39,16 +41,16 @@ type Lookout struct {
 	mu     sync.Mutex
 	claims []claim.Seen // as they were read last
 	read   time.Time
-	told   map[string]time.Time // until when Found is not told of a claim again, by its commit
-	kept   map[int]*keptRequest // that this host lost the tickets of, by issue
-	newer  map[int]newerSession // by issue
-	looked bool                 // once
-	shared bool                 // the log says that the requests of an hour are divided
+	told   map[string]time.Time  // until when Found is not told of a claim again, by its commit
+	kept   map[int]*keptRequest  // that this host lost the tickets of, by issue
+	unread map[int]unreadSession // by issue
+	looked bool                  // once
+	shared bool                  // the log says that the requests of an hour are divided
 }
 
 // New reads nothing.
 func New(o Options) *Lookout {
-	return &Lookout{o: o, told: map[string]time.Time{}, kept: map[int]*keptRequest{}, newer: map[int]newerSession{}}
+	return &Lookout{o: o, told: map[string]time.Time{}, kept: map[int]*keptRequest{}, unread: map[int]unreadSession{}}
 }
 
 const (
@@ -97,14 +99,14 @@ func (l *Lookout) divide(all []claim.Seen) {
 	}
 }
 
-// Holder returns the other host that has claimed an issue, or this one for a session that a newer agentmux made; empty if
+// Holder returns the other host that has claimed an issue, or this one for a session that it cannot read; empty if
 // none has, or if that host is gone. left is the request that waits in its queue, if this host may take it.
 func (l *Lookout) Holder(ctx context.Context, issue int) (host claim.HostID, left *Request, err error) {
 	all, err := l.all(ctx)
 	if err != nil {
 		return "", nil, err
 	}
-	if l.Newer(issue) != nil {
+	if l.Unread(issue) != nil {
 		return l.o.Own, nil, nil
 	}
 	for _, seen := range all {
@@ -230,6 +232,7 @@ func (l *Lookout) passes(seen claim.Seen) bool {
 
 // Look looks for orphans once, and returns when to look again.
 func (l *Lookout) Look(ctx context.Context) (next time.Duration) {
+	l.reread()
 	all, err := l.all(ctx)
 	if err != nil {
 		l.failed(ctx, err)

@@ -15,11 +15,11 @@ type keptRequest struct {
 
 // Mislay takes a claim of this host that belongs to nothing on its machine. A request is kept, to be judged
 // once more. ends is a session that had begun, whose files lacks misses by its name: the caller ends it under the
-// claim. The claim of one that a newer agentmux made is kept, see [Lookout.Newer]. All else is given back.
+// claim. The claim of one that cannot be read is kept, see [Lookout.Unread]. All else is given back.
 func (l *Lookout) Mislay(ctx context.Context, held claim.Held, lacks func(name string) bool) (ends *Request, err error) {
 	q, ok := Mislaid(held.Seen())
 	switch {
-	case ok && l.keepsNewer(q, held):
+	case ok && l.keepsUnread(q, held):
 		return nil, nil
 	case ok && !q.Begun:
 		l.mu.Lock()

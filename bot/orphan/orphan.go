@@ -14,8 +14,8 @@
 //
 // So is a claim of this host read whose files are not on its machine any more: a request is judged once
 // more, and of a session that had begun the issue is told that it ends. The claim is held meanwhile: no list
-// of issues shows such a request, so a process that is killed finds it by its claim again. The claim of a session that a
-// newer agentmux made is kept for that one.
+// of issues shows such a request, so a process that is killed finds it by its claim again. The claim of a session that
+// cannot be read, because a newer agentmux made it or its files are damaged, is kept for it until it can, or is gone.
 package orphan
 
 import (

@@ -109,7 +109,7 @@ const lookBack = 49 * time.Hour
 // comment writes the refusal, unless it is there already. The id is 0 if there are too many.
 func (t *Teller) comment(ctx context.Context, d journal.Decided) (id int64, err error) {
 	if !gate.MayComment(t.o.Journal.RefusalsOf(d.Issue, 24*time.Hour), t.o.Journal.Refusals(time.Hour)) {
-		return 0, nil
+		return 0, t.answer(ctx, d)
 	}
 	if id, err = t.there(ctx, d.Issue, gate.RefusalMarker(d.Trigger)); err != nil || id != 0 {
 		return id, err
@@ -120,6 +120,20 @@ func (t *Teller) comment(ctx context.Context, d journal.Decided) (id int64, err 
 	}, n, t.o.Redactor)
 	id, _, err = ghsync.Comments{Client: t.o.Client}.Create(ctx, t.o.Repo(), d.Issue, text)
 	return id, err
+}
+
+// answer replies to the comment that asked for what is refused, where the comment of the refusal would be one too many: its
+// receipt says that the request was accepted, and who wrote it sees nothing else. Commands have limits of their own.
+func (t *Teller) answer(ctx context.Context, d journal.Decided) error {
+	if d.Trigger.Kind != gate.Comment {
+		return nil
+	}
+	if id, err := t.there(ctx, d.Issue, gate.RefusalMarker(d.Trigger)); err != nil || id != 0 {
+		return err
+	}
+	c, _ := t.o.Journal.Command(d.Trigger.String()) // one that another host heard is not in it
+	c.Issue, c.Source, c.Reason = d.Issue, d.Trigger.String(), gate.Decision{Reason: d.Reason, Remedy: d.Remedy}.String()
+	return t.Reply(ctx, c)
 }
 
 // there returns our comment with a marker on an issue; 0 before it is written.
@@ -145,7 +159,11 @@ func (t *Teller) Reply(ctx context.Context, c journal.Command) error {
 		return err
 	}
 	n := markdown.New(t.o.Client.Server(), t.o.LinkHosts)
-	text := "### agentmux: command refused\n\n" + n.Name(c.Author) + ": " + n.Inline(markdown.Shorten(markdown.Raw(c.Reason), maxReason)) + ".\n\n" + marker.String()
+	to := ""
+	if c.Author != "" {
+		to = n.Name(c.Author) + ": "
+	}
+	text := "### agentmux: command refused\n\n" + to + n.Inline(markdown.Shorten(markdown.Raw(c.Reason), maxReason)) + ".\n\n" + marker.String()
 	_, _, err = ghsync.Comments{Client: t.o.Client}.Create(ctx, t.o.Repo(), c.Issue, markdown.Finish(t.o.Redactor, text))
 	return err
 }

@@ -44,6 +44,48 @@ func TestACommandGetsOneReply(t *testing.T) {
 	}
 }
 
+// One refusal of an issue is told in a day, but who asked by a comment gets an answer to each: the receipt says that the
+// request was accepted, and it may be refused when it gets its slot.
+func TestARefusedRetryIsAnsweredEachTime(t *testing.T) {
+	roles := map[string]fakehub.Role{"octo/widgets": fakehub.Write}
+	server := fakehub.Start(t, fakehub.Options{
+		Repos: []fakehub.RepoSpec{{Owner: "octo", Name: "widgets"}},
+		Users: []fakehub.UserSpec{{Login: "robo", Roles: roles}, {Login: "mia", Roles: roles}},
+	})
+	widgets := server.Repo("octo/widgets")
+	issue := widgets.AddIssue(fakehub.IssueSpec{Title: "Say two", Author: "mia"})
+	teller, _, j := newTeller(t, server)
+	refuse := func(at gate.Trigger) {
+		t.Helper()
+		for _, r := range []journal.Record{
+			journal.Command{Source: at.String(), Issue: issue, Verb: "retry", Author: "mia", State: journal.Done},
+			journal.Decided{Issue: issue, Trigger: at, Row: gate.RowStart, What: gate.Queue},
+		} {
+			if _, err := j.Append(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d := gate.Decision{Row: gate.RowBase, What: gate.Refuse, Reason: "a file is wrong", Remedy: "mend it", Asked: gate.Asked{Trigger: at}}
+		if err := teller.Refuse(t.Context(), issue, d); err != nil {
+			t.Fatal(err)
+		}
+		owed := journal.Decided{Issue: issue, Trigger: at, Row: d.Row, What: d.What, Reason: d.Reason, Remedy: d.Remedy}
+		if err := teller.CarryOut(t.Context(), owed); err != nil { // as after a kill
+			t.Fatal(err)
+		}
+	}
+	for n := range 3 {
+		refuse(gate.CommentTrigger(int64(7 + n)))
+		if got := widgets.Comments(issue); len(got) != n+1 || !strings.Contains(got[n].Body, "a file is wrong") || !strings.Contains(got[n].Body, "mend it") {
+			t.Fatalf("after %d: comments %+v", n+1, got)
+		}
+	}
+	refuse(gate.Trigger{Kind: gate.Label, Name: "agentmux", At: time.Now().Truncate(time.Second), ID: 9})
+	if got := widgets.Comments(issue); len(got) != 3 {
+		t.Errorf("a label got the comment %q", got[len(got)-1].Body)
+	}
+}
+
 // newTeller returns a teller of octo/widgets, its account and its journal.
 func newTeller(t *testing.T, server *fakehub.Server) (*refusal.Teller, ghsync.Account, *journal.Journal) {
 	t.Helper()

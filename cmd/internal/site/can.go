@@ -16,6 +16,9 @@ func Live(e session.Entry) bool { return e.State != nil && e.Running }
 // Served reports whether a bot of this machine runs the session whenever it has to be run.
 func Served(e session.Entry) bool { return bell.Heard(ProjectOf(e)) }
 
+// Ring has that bot look whether the session has to be run.
+func Ring(e session.Entry) error { return bell.Ring(ProjectOf(e), e.Name) }
+
 // OfBot reports whether the session lies in a managed project, and not in a clone.
 func OfBot(e session.Entry) bool {
 	_, managed := project.ManagedAt(StateHome(), ProjectOf(e))

@@ -48,7 +48,7 @@ func Resume(ctx context.Context, a *site.Finder, args []string, o ResumeOptions)
 		return namedElsewhere(err, args)
 	}
 	r := resumed{entry: entry, spec: spec, headless: o.Headless, take: o.Take}
-	if entry.Err == nil && !entry.Running && site.Served(entry) {
+	if (entry.Err == nil || o.Backup) && !entry.Running && site.Served(entry) {
 		return leaveToBot(ctx, a, r)
 	}
 	return resume(ctx, a, r)
@@ -69,8 +69,10 @@ func namedElsewhere(err error, args []string) error {
 func leaveToBot(ctx context.Context, a *site.Finder, r resumed) error {
 	e, p := r.entry, orchestrator.Payload{Name: "resume"}
 	switch {
-	case r.spec.Base != "" || r.spec.Backup || r.take:
+	case r.spec.Base != "" || r.spec.Backup && e.Err == nil || r.take:
 		return exit.Usage(fmt.Errorf("agentmux bot runs %s and takes none of --base, --from-backup and --take: stop the bot, then resume", e.Name))
+	case e.Err != nil:
+		return leaveRepaired(ctx, a, r)
 	case r.spec.Changes != "":
 		p = orchestrator.Payload{Name: "changes", Args: orchestrator.CommandArgs{Text: r.spec.Changes}}
 	case !e.State.Ended(), Owes(ctx, e):
@@ -80,6 +82,31 @@ func leaveToBot(ctx context.Context, a *site.Finder, r resumed) error {
 		return err
 	}
 	return hosting.Join(ctx, a, nil, e.Dir)
+}
+
+// leaveRepaired has that bot continue a session whose state cannot be read, from the state before the last phase.
+func leaveRepaired(ctx context.Context, a *site.Finder, r resumed) (err error) {
+	if _, err := r.trusted(ctx, a); err != nil {
+		return err
+	}
+	if err := takeBackup(r.entry.Dir); err != nil {
+		return err
+	}
+	if r.entry, err = session.Find(site.ProjectOf(r.entry), r.entry.Dir, nil); err != nil || r.entry.Err != nil {
+		return errors.Join(err, r.entry.Err)
+	}
+	if err := site.Ring(r.entry); err != nil {
+		return err
+	}
+	a.Say("%s has the state from before its last phase again, and agentmux bot continues it", r.entry.Name)
+	r.spec.Backup = false
+	if r.spec.Changes != "" || r.entry.State.Ended() {
+		return leaveToBot(ctx, a, r)
+	}
+	if r.headless || !a.Terminal {
+		return nil
+	}
+	return hosting.Join(ctx, a, nil, r.entry.Dir)
 }
 
 // resumed is a session to continue, and how.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/agentmux/agentmux/bot/bell"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/hosting"
 	"github.com/agentmux/agentmux/cmd/internal/show"
@@ -146,7 +145,7 @@ func fateOf(ctx context.Context, e session.Entry, p orchestrator.Payload) (fate,
 		case left && !served:
 			return fateLeft, nil
 		case left && !woken:
-			if err := bell.Ring(site.ProjectOf(e), e.Name); err != nil {
+			if err := site.Ring(e); err != nil {
 				return fateUnread, err
 			}
 			woken = true
