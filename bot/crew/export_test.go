@@ -19,3 +19,8 @@ func (r *Crew) LookAtScreen(ctx context.Context, launch orchestrator.Launch, lis
 	(&observer{Crew: r}).lookAtScreen(ctx, &out, listed, signal.Status{State: signal.Working})
 	return out.TurnEnded
 }
+
+// Report describes an agent whose pane was listed.
+func (r *Crew) Report(ctx context.Context, key orchestrator.AgentKey, launch orchestrator.Launch, listed tmux.Pane) *orchestrator.AgentReport {
+	return (&observer{Crew: r}).report(ctx, key, launch, listed, true)
+}

@@ -183,6 +183,11 @@ func (r *observer) report(ctx context.Context, key orchestrator.AgentKey, launch
 		if shown := r.reportLive(ctx, out, pane, status); shown != "" {
 			at, words = pane.Activity, shown
 		}
+		st, turn := r.state(), out.TurnEnded
+		stalled := !st.Interactive && st.Counters["stall/"+string(launch)].N > 0
+		if out.Tail == "" && (stalled || turn != "" && st.Seen["turn/"+string(launch)] != turn) {
+			out.Tail = shortLines(r.tail(ctx, pane, true)) // it is judged next, and may be a failure
+		}
 		services{r.Crew}.note(out, status, cooldown.Refusal{At: at}, words)
 		r.wakeLimited(out, status)
 		services{r.Crew}.offer(out)
