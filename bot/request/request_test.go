@@ -71,6 +71,7 @@ func TestReadText(t *testing.T) {
 		{"words", "Say two", "Say two", "Say two", ""},
 		{"a file of another kind", other, "", "", "feature.txt is a file, and a request is read from an .md file alone"},
 		{"its name in words", other + ".", other + ".", other + ".", ""},
+		{"the standard input", "-", "", "", "not read from the standard input"},
 		{"a directory", filepath.Dir(file), "", "", "is a directory"},
 		{"no such file", file + ".md", "", "", "no such file"},
 		{"not UTF-8", "a\xff", "", "", "not UTF-8 text"},

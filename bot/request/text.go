@@ -13,6 +13,9 @@ import (
 // ReadText returns arg, or the content of the .md file it names, with the title that the
 // session is named after. What names another file is refused: its name alone is hardly what is asked for.
 func ReadText(arg string) (request, title string, err error) {
+	if arg == "-" {
+		return "", "", refuse(errors.New("a request is not read from the standard input: say in words what is wanted, or name an .md file"))
+	}
 	info, missing := os.Stat(arg)
 	if missing == nil && info.IsDir() {
 		return "", "", refuse(fmt.Errorf("%s is a directory, not a request: say in words what is wanted, or name an .md file; --project %s works in that directory", arg, arg))

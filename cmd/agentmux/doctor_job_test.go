@@ -151,6 +151,10 @@ func TestDoctorProbesACloneForJobs(t *testing.T) {
 	says(t, rows["workflow"], doctor.Failed, "agentmux init --actions --write")
 	says(t, rows["clone"], doctor.OK)
 	r.expect(0, "init", "--actions", "--write")
+	says(t, r.probed(3, "--actions")["workflow"], doctor.Failed, "which commit of agentmux")
+	file := filepath.Join(r.clone, ".github", "workflows", "agentmux.yml")
+	r.write(file, strings.ReplaceAll(r.read(file), doctor.UnknownCommit, strings.Repeat("ab", 20)))
 	says(t, r.probed(0, "--actions")["workflow"], doctor.OK)
+	r.expect(0, "init", "--actions", "--check")
 	r.expect(2, "doctor", "--actions", "--repo", rigRepo)
 }

@@ -238,7 +238,7 @@ func TestInitActionsPrintsTheWorkflow(t *testing.T) {
 	if out, err := exec.Command("git", "init", "--quiet", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if code, said := ran("--write"); code != 0 {
+	if code, said := ran("--write"); code != 0 || !strings.Contains(said, "put the commit of agentmux that you have read") {
 		t.Errorf("exit %d\n%s", code, said)
 	}
 	file := filepath.Join(dir, ".github", "workflows", "agentmux.yml")

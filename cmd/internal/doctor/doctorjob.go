@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -119,11 +121,21 @@ func isEphemeral(workspace string) (bool, error) {
 	return strings.EqualFold(fmt.Sprint(registered.Ephemeral), "true"), nil
 }
 
+// UnknownCommit is in the workflow for runners where a program that does not know its own commit wrote it: a person has to
+// put one there.
+const UnknownCommit = "<40-hex commit>"
+
 // probeWorkflowFile looks whether a clone has the workflow for runners.
 func probeWorkflowFile(project string) Probe {
 	const name, file = "workflow", ".github/workflows/agentmux.yml"
-	if _, err := os.Stat(filepath.Join(project, filepath.FromSlash(file))); err != nil {
+	text, err := os.ReadFile(filepath.Join(project, filepath.FromSlash(file)))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return row(name, Failed, file+" is not there", "agentmux init --actions --write writes it; commit and push it")
+	case err != nil:
+		return row(name, Failed, err.Error(), "let this account read it")
+	case bytes.Contains(text, []byte("@"+UnknownCommit)):
+		return row(name, Failed, file+" does not say which commit of agentmux a job runs", "put the one that you have read into its lines uses:, commit and push it")
 	}
 	return row(name, OK, file+" is there", "agentmux init --actions --check says what differs from that of this version")
 }

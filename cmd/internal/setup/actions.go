@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/durable"
@@ -25,6 +26,9 @@ const actionsFile = ".github/workflows/agentmux.yml"
 
 var commitHash = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
+// pinned is the commit of an action, behind its name.
+var pinned = regexp.MustCompile(`@[0-9a-f]{40}\b`)
+
 // actions prints the workflow for runners, writes it where there is none, or says what differs.
 func actions(ctx context.Context, a *site.Finder, f Options) error {
 	c, err := a.MachineConfig()
@@ -33,7 +37,7 @@ func actions(ctx context.Context, a *site.Finder, f Options) error {
 	}
 	commit := f.Commit
 	if !commitHash.MatchString(commit) {
-		commit = "<40-hex commit>"
+		commit = doctor.UnknownCommit
 	}
 	text := strings.NewReplacer("@LABEL@", c.Bot.Label, "@COMMIT@", commit).Replace(actionsTemplate)
 	if !f.Write && !f.Check {
@@ -57,12 +61,21 @@ func actions(ctx context.Context, a *site.Finder, f Options) error {
 		if err := durable.Create(path, []byte(text)); err != nil {
 			return err
 		}
-		note(a, "written", "%s", actionsFile)
+		note(a, "wrote", "%s", actionsFile)
+		next := "commit and push it, then agentmux doctor --actions"
+		if commit == doctor.UnknownCommit {
+			next = "put the commit of agentmux that you have read into its lines uses:, " + next
+		}
+		note(a, "next", "%s", next)
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
 		return exit.UsageText(actionsFile + " is not there; agentmux init --actions --write writes it")
 	case err != nil:
 		return err
+	case commit == doctor.UnknownCommit: // the one that a person has put there is as good as any
+		there = pinned.ReplaceAll(there, []byte("@"+commit))
+	}
+	switch {
 	case bytes.Equal(there, []byte(text)):
 		note(a, "same", "%s", actionsFile)
 		return nil
