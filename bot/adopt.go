@@ -70,6 +70,9 @@ func (r *repository) adoptTickets(ctx context.Context, left map[int]claim.Seen) 
 		r.met.Add(p.Issue, r.bot.Now())
 	}
 	for _, t := range tickets {
+		if t, err = r.shelf.Dated(t, r.account.Client.Now().Sub(r.bot.Now())); err != nil {
+			return err
+		}
 		s, ok := orphan.TakeFrom(left, t.Issue, orchestrator.PublicID(t.Session, t.Identity))
 		if !ok {
 			err = r.take(ctx, t, nil)

@@ -28,7 +28,7 @@ func TestATicketIsStoppedAtATerminal(t *testing.T) {
 				dir = project.ListManaged(b.Host.StateHome)[0].Dir
 				one, err := ticket.Of(dir).Read(issue)
 				if err == nil {
-					err = ticket.Of(dir).Stop(one, "ann stopped it")
+					err = ticket.Of(dir).Stop(one, "ann stopped it", r.now())
 				}
 				if err == nil && beside {
 					err = bell.Ring(dir, one.Session)

@@ -7,13 +7,19 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot"
+	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 )
 
 // A person sets the request label once more while the request waits, and then stops it: the stop is about both. A label
-// that is set after the stop asks for something new. The issue is not read before the stop was carried out.
+// that is set after the stop asks for something new. The issue is not read before the stop was carried out. It is the same for
+// a stop at a terminal while no bot runs.
 func TestGitHub84AStopTakesWhatWasAskedBefore(t *testing.T) {
-	for name, after := range map[string]bool{"set before the stop": false, "set after the stop": true} {
+	for name, c := range map[string]struct{ after, terminal bool }{
+		"set before the stop": {}, "set after the stop": {after: true},
+		"set before the stop at a terminal": {terminal: true}, "set after the stop at a terminal": {true, true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			r.repo.AddIssue(fakehub.IssueSpec{Title: "Say two", Author: mia})
@@ -34,12 +40,23 @@ func TestGitHub84AStopTakesWhatWasAskedBefore(t *testing.T) {
 				r.repo.Label(1, "agentmux:quick", mia)
 				r.pass(2 * time.Second)
 			}
-			if !after {
+			if !c.after {
 				again()
 			}
-			r.repo.Comment(1, "/agentmux stop", mia)
+			if c.terminal {
+				shelf := ticket.Of(project.ListManaged(b.Host.StateHome)[0].Dir)
+				one, err := shelf.Read(1)
+				if err == nil {
+					err = shelf.Stop(one, "ann stopped it", r.now())
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				r.repo.Comment(1, "/agentmux stop", mia)
+			}
 			r.pass(2 * time.Second)
-			if after {
+			if c.after {
 				again()
 			}
 			r.pass(10 * time.Second)
@@ -56,7 +73,7 @@ func TestGitHub84AStopTakesWhatWasAskedBefore(t *testing.T) {
 					r.server.Heal()
 				}
 				done := !on("agentmux:quick") && claim() == "" && next.Report().Tickets == 0
-				if after {
+				if c.after {
 					done = on("agentmux:queued") && !on("agentmux:quick") && claim() != "" && told("kind=status") == 2
 				}
 				return healed && done || late()
@@ -64,7 +81,7 @@ func TestGitHub84AStopTakesWhatWasAskedBefore(t *testing.T) {
 			if late() || !healed {
 				t.Errorf("healed %t, labels %q, claim %q", healed, r.repo.Issue(1).Labels, claim())
 			}
-			if n := told("kind=status"); !after && n != 1 {
+			if n := told("kind=status"); !c.after && n != 1 {
 				t.Errorf("%d requests were queued, want the one that was stopped", n)
 			}
 		})

@@ -173,7 +173,7 @@ func (s Shelf) Read(issue int) (Ticket, error) {
 	if err != nil {
 		return Ticket{}, Problem{Issue: issue, File: file, Err: err}
 	}
-	t.Dropped = cmp.Or(t.Dropped, s.stopped(t))
+	t.Dropped = cmp.Or(t.Dropped, s.stopped(t).Why)
 	return t, nil
 }
 
@@ -181,16 +181,18 @@ func (s Shelf) Read(issue int) (Ticket, error) {
 type stopFile struct {
 	Session string `json:"session"` // of the ticket; a later ticket of the issue is another request
 	Why     string `json:"why"`
+	// At is when, by the clock of this machine.
+	At time.Time `json:"at,omitzero"`
 }
 
 func (s Shelf) stopFile(issue int) string {
 	return filepath.Join(s.dir, strconv.Itoa(issue)+".stop.json")
 }
 
-// Stop asks the owner of the shelf to drop a ticket: from now on Read returns it as dropped. It is for those who
-// do not own the directory, and is on disk when Stop returns. A ticket that is gone by then is success.
-func (s Shelf) Stop(t Ticket, why string) error {
-	data, err := json.Marshal(stopFile{Session: t.Session, Why: why})
+// Stop asks the owner of the shelf to drop a ticket: from now on Read returns it as dropped. at is now, by the clock of this
+// machine. It is for those who do not own the directory, and is on disk when Stop returns. A ticket that is gone by then is success.
+func (s Shelf) Stop(t Ticket, why string, at time.Time) error {
+	data, err := json.Marshal(stopFile{Session: t.Session, Why: why, At: at})
 	if err == nil {
 		err = durable.Replace(s.stopFile(t.Issue), append(data, '\n'))
 	}
@@ -231,13 +233,23 @@ func (s Shelf) Stopped(name string) (Ticket, error) {
 	return Ticket{}, errors.Join(err, fs.ErrNotExist)
 }
 
-// stopped says why a person wants a ticket dropped; "" if none does. A file that cannot be read asks for nothing.
-func (s Shelf) stopped(t Ticket) string {
+// stopped is what a person asked about a ticket; the zero value if none did. A file that cannot be read asks for nothing.
+func (s Shelf) stopped(t Ticket) stopFile {
 	var f stopFile
 	if data, err := session.ReadFile(s.stopFile(t.Issue)); err != nil || json.Unmarshal(data, &f) != nil || f.Session != t.Session {
-		return ""
+		return stopFile{}
 	}
-	return f.Why
+	return f
+}
+
+// Dated returns a ticket with the time of a stop that its owner was not there to hear, which it notes. The clock of the server
+// is ahead of this machine's.
+func (s Shelf) Dated(t Ticket, ahead time.Duration) (Ticket, error) {
+	f := s.stopped(t)
+	if f.At.IsZero() || !t.Stopped.IsZero() {
+		return t, nil
+	}
+	return s.Drop(t.Issue, f.Why, f.At.Add(ahead))
 }
 
 // Served are the triggers whose request labels the placard of an issue's ticket takes off; none without one.

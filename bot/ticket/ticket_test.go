@@ -251,7 +251,7 @@ func TestGitHub72AThousandInFiveRepositoriesTakeTurns(t *testing.T) {
 // issue and goes after the one that it stops.
 func TestATicketIsStoppedFromOutside(t *testing.T) {
 	s, one := ticket.Of(t.TempDir()), request(1, 12, 9, 0)
-	if err := errors.Join(s.Write(one), s.Write(request(1, 3, 9, 0)), s.Stop(one, "mia stopped it")); err != nil {
+	if err := errors.Join(s.Write(one), s.Write(request(1, 3, 9, 0)), s.Stop(one, "mia stopped it", time.Time{})); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := s.Read(12); err != nil || got.Dropped != "mia stopped it" {
@@ -294,7 +294,7 @@ func TestATicketIsStoppedFromOutside(t *testing.T) {
 // A ticket that begins while a person stops it leaves nothing behind that would stop a later one of the same session.
 func TestAStopThatComesTooLateLeavesNothing(t *testing.T) {
 	s, one := ticket.Of(t.TempDir()), request(1, 12, 9, 0)
-	if err := errors.Join(s.Write(one), s.Remove(12), s.Stop(one, "mia stopped it")); err != nil {
+	if err := errors.Join(s.Write(one), s.Remove(12), s.Stop(one, "mia stopped it", time.Time{})); err != nil {
 		t.Fatal(err)
 	}
 	if left, _ := os.ReadDir(filepath.Dir(s.Placard(12))); len(left) != 0 {
@@ -329,7 +329,7 @@ func TestEnds(t *testing.T) {
 	}
 	check("a ticket that waits", true, false, false)
 	check("a ticket that is refused", false, true, true)
-	if err := s.Stop(waits, "mia stopped it"); err != nil {
+	if err := s.Stop(waits, "mia stopped it", time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	check("a ticket that is stopped", false, false, true)
@@ -337,4 +337,26 @@ func TestEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("a ticket that cannot be read", true, false, false)
+}
+
+// A stop that the owner of a ticket was not there to hear has the time at which it was asked for, by the clock of the server.
+func TestAStopFromOutsideHasATime(t *testing.T) {
+	s := ticket.Of(t.TempDir())
+	one, at := request(1, 2, 9, 0), time.Date(2026, 11, 21, 10, 9, 0, 0, time.UTC)
+	if err := errors.Join(s.Write(one), s.Stop(one, "mia stopped it", at)); err != nil {
+		t.Fatal(err)
+	}
+	for _, ahead := range []time.Duration{3 * time.Minute, time.Hour} { // noted once
+		read, err := s.Read(one.Issue)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Dated(read, ahead); err != nil || got.Dropped != "mia stopped it" || !got.Stopped.Equal(at.Add(3*time.Minute)) {
+			t.Errorf("dropped %q at %s, %v", got.Dropped, got.Stopped, err)
+		}
+	}
+	other := request(1, 3, 9, 0)
+	if got, err := s.Dated(other, time.Minute); err != nil || !got.Stopped.IsZero() || got.Dropped != "" {
+		t.Errorf("one that was not stopped: %q at %s, %v", got.Dropped, got.Stopped, err)
+	}
 }

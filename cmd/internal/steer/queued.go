@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/bell"
 	"github.com/agentmux/agentmux/bot/ticket"
@@ -20,7 +21,7 @@ func dropQueued(ctx context.Context, a *site.Finder, q site.Queued, stop orchest
 	t, err := shelf.Read(q.Issue)
 	waits := err == nil && t.Session == q.Session
 	if waits {
-		err = shelf.Stop(t, Actor()+" stopped it at a terminal")
+		err = shelf.Stop(t, Actor()+" stopped it at a terminal", time.Now())
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
