@@ -90,8 +90,8 @@ func checkpointed(sess *session.Session, s *orchestrator.State) string {
 	return "of " + last.at + ", on this runner only: what is in no branch is lost with the runner"
 }
 
-// letGo says what the next job makes of the session in dir, which was handed over; saved: it was to be saved then. A checkpoint that was pushed while a later one was asked
-// for has no record, so the note of the claim tells whether the server has one.
+// letGo says what the next job makes of the session in dir, which was handed over, and saved unless that was not possible. A
+// checkpoint that was pushed while a later one was asked for has no record, so the note of the claim tells whether the server has one.
 func letGo(dir string, saved bool) string {
 	const now = "; /agentmux retry does it now"
 	sess, s, err := outcome.Open(dir)
