@@ -25,10 +25,15 @@ type smallDisk struct {
 }
 
 // diskKeeper makes the file system, and gives it the room that it is asked for: as much as it needs, or not one page more than
-// what is in it.
+// what is in it. Without the name of the disk, mount would set the owner once more, whom it does not know here.
 const diskKeeper = `mount -t tmpfs -o size=8g,mode=700 disk "$0" && echo made || exit 1
 while read -r room; do
-	until [ "$room" = much ] && size=8g || size=$(df -k --output=used "$0" | tail -n 1 | tr -d ' ')k; mount -o "remount,size=$size" "$0" 2>/dev/null; do :; done
+	tries=0
+	until [ "$room" = much ] && size=8g || size=$(df -k --output=used "$0" | tail -n 1 | tr -d ' ')k
+		mount -t tmpfs -o "remount,size=$size" disk "$0"; do
+		tries=$((tries + 1))
+		[ $tries -lt 100 ] || exit 1
+	done
 	echo made
 done`
 
