@@ -61,6 +61,14 @@ func (t Ticket) Began() time.Time {
 	return t.Made
 }
 
+// Asked is when it was asked for, as far as is known.
+func (t Ticket) Asked() time.Time {
+	if t.Requested.IsZero() {
+		return t.Made
+	}
+	return t.Requested
+}
+
 // Former is the session of a host that is gone, which the session of a ticket follows.
 type Former struct {
 	Session  string    `json:"session"`

@@ -54,9 +54,13 @@ func PrintEverything(a *site.Finder, entries []session.Entry, queue site.Queue, 
 	}
 	var rows [][]console.Cell
 	for _, t := range queue.Tickets {
+		actor := ""
+		if t.Actor != "" {
+			actor = "@" + t.Actor
+		}
 		rows = append(rows, []console.Cell{
 			console.PlainCell(strconv.Itoa(t.Place)), console.NewCell(fmt.Sprintf("%s#%d", t.Repository, t.Issue), paint.Strong),
-			console.PlainCell("@" + t.Actor), console.PlainCell(now.Sub(t.Asked).Round(time.Second).String()), console.PlainCell(t.Reason),
+			console.PlainCell(actor), console.PlainCell(now.Sub(t.Asked).Round(time.Second).String()), console.PlainCell(t.Reason),
 		})
 	}
 	a.Print("")

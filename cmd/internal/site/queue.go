@@ -27,7 +27,7 @@ type Queued struct {
 	Project    string // the directory of the managed project
 	Repository string
 	Issue      int
-	Actor      string // who asked for it
+	Actor      string // who asked for it; empty: that was lost with its session
 	Workflow   string // that was asked for; empty: the configured one
 	Session    string // the name that its session gets
 	Asked      time.Time
@@ -63,13 +63,15 @@ func QueueOf(projects []project.Managed) (Queue, error) {
 	for i, t := range ticket.Order(waiting, ticket.Turns{}) {
 		m, reason := of[t.RepoID], "for a slot"
 		switch {
+		case t.Dropped != "":
+			reason = "to have its issue told why it is dropped"
 		case !bell.Heard(m.Dir):
 			reason = "for agentmux bot, which does not serve " + m.Name() + " now"
 		case paused:
 			reason = "for the end of the pause"
 		}
 		q.Tickets = append(q.Tickets, Queued{
-			Place: i + 1, Project: m.Dir, Repository: m.Name(), Issue: t.Issue, Actor: t.Actor.Login, Workflow: t.Workflow, Session: t.Session, Asked: t.Requested, Reason: reason,
+			Place: i + 1, Project: m.Dir, Repository: m.Name(), Issue: t.Issue, Actor: t.Actor.Login, Workflow: t.Workflow, Session: t.Session, Asked: t.Asked(), Reason: reason,
 		})
 	}
 	return q, nil

@@ -1,6 +1,7 @@
 package site_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/redact"
@@ -198,6 +200,29 @@ func TestSessionsOfTheBotAreFoundFromAnywhere(t *testing.T) {
 				t.Errorf("found %q, %v, want %q", got, err, c.want)
 			}
 		})
+	}
+}
+
+// A ticket of a session whose files are gone knows neither who asked for it nor when.
+func TestATicketOfALostSessionSaysWhatItWaitsFor(t *testing.T) {
+	w := newTown(t)
+	made := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	if err := ticket.Of(w.widgets).Write(ticket.Ticket{
+		Repo: ghsync.Repo{Owner: "acme", Name: "widgets"}, RepoID: 7, Issue: 8, Session: "b-issue-8", Identity: session.NewIdentity(), Made: made,
+		Trigger:  gate.LabelTrigger(ghsync.LabelEvent{Name: "agentmux", Added: true, At: made}),
+		Snapshot: &ghsync.Snapshot{Issue: 8}, Taken: true, Lost: true, Dropped: "its files are gone",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	q, err := site.QueueOf([]project.Managed{{Dir: w.widgets, Server: "github.com", Names: []string{"acme/widgets"}}})
+	if err != nil || len(q.Tickets) != 1 {
+		t.Fatalf("%+v, %v", q, err)
+	}
+	var out bytes.Buffer
+	f := &site.Finder{Console: console.New(console.Streams{Out: &out, Err: &out}, func() *redact.Redactor { return redact.New() })}
+	show.PrintEverything(f, nil, q, made.Add(time.Minute))
+	if got := out.String(); !strings.Contains(got, "acme/widgets#8            1m0s  to have its issue told why it is dropped") {
+		t.Errorf("the listing says:\n%s", got)
 	}
 }
 
