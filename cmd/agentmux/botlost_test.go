@@ -90,7 +90,6 @@ func TestGitHub89ASessionThatCannotBeRunIsRunAgain(t *testing.T) {
 	t.Parallel()
 	r, b, open := twoAtWork(t)
 	b.exit(syscall.SIGKILL)
-	claimed := r.claimRef()
 	log := filepath.Join(r.served(rigRepo)[0].Dir, session.HostLog)
 	if err := os.Rename(log, log+".away"); err != nil {
 		t.Fatal(err)
@@ -103,8 +102,8 @@ func TestGitHub89ASessionThatCannotBeRunIsRunAgain(t *testing.T) {
 	if err := os.Remove(log); err != nil {
 		t.Fatal(err)
 	}
-	if now := r.claimRef(); claimed == "" || now != claimed {
-		t.Errorf("claim %q, before %q", now, claimed)
+	if r.claimRef() == "" { // the next host may have renewed it
+		t.Error("the claim was given back")
 	}
 	open()
 	r.eventually("both are done", func() bool { return r.isDone(rigRepo, 1) && r.isDone(otherRepo, 1) && r.claimRef() == "" }, b.out.String)
