@@ -79,7 +79,7 @@ test-walks: ## WALKS random walks through the decisions of a session, a twentiet
 
 test-messages: ## MESSAGES messages among twenty agents, of which and of whose hosts thirty are killed for each 10,000
 	.ci/setup && AGENTMUX_MESSAGES=$(MESSAGES) .ci/ram go test -count=1 -timeout=60m $(TESTFLAGS) -run=ManyMessagesWhile -v ./orchestrator/engine
-	AGENTMUX_WAITING=2000 .ci/ram go test -count=1 -timeout=20m $(TESTFLAGS) -run=KilledHostsLose -v ./cmd/agentmux
+	AGENTMUX_WAITING=240 .ci/ram go test -count=1 -timeout=20m $(TESTFLAGS) -run=KilledHostsLose -v ./cmd/agentmux
 
 test-agents: ## the real programs of the providers against a model on loopback (needs npm); with FULL=1 every case, and the table of docs/providers.md
 	.ci/setup && AGENTMUX_TEST_AGENTS=1 AGENTMUX_TEST_AGENTS_FULL=$(FULL) go test -count=1 -timeout=60m -parallel=2 $(TESTFLAGS) -run='Test(Claude|Agents)' ./internal/agent/modeltest ./cmd/agentmux

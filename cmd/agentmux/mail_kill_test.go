@@ -13,7 +13,8 @@ import (
 )
 
 // Twenty agents send while processes of hosts are killed, and none of the messages is read: each that was
-// sent waits for its reader, once, in the order of the index. AGENTMUX_WAITING is how many.
+// sent waits for its reader, once, in the order of the index. AGENTMUX_WAITING is how many; of more
+// than 250 the writers have to wait until some are read, which here nothing does.
 func TestProtocolT9KilledHostsLoseNoMessageThatWaits(t *testing.T) {
 	t.Parallel()
 	const agents = 20
