@@ -266,7 +266,7 @@ func (s *tale) clean() {
 	})
 }
 
-// late returns how often late changes were recorded, and fails unless each record's ref holds them. There are none if no
+// late returns how often late changes were recorded, and fails unless each record's ref holds them. It is 0 if no
 // host was there for so long after the submission that its launch had to end first.
 func (s *tale) late() (n int) {
 	s.t.Helper()

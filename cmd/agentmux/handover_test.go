@@ -61,6 +61,22 @@ func (r *runner) continued() outcome.Result {
 	return r.result()
 }
 
+// continuesElsewhere fails unless a sweep on another runner starts one job for the session that was handed over, and that job
+// comes to its one result.
+func (r *runner) continuesElsewhere() {
+	r.t.Helper()
+	r.anotherRunner(79)
+	env := r.env
+	if lost := r.sweeps(); !slices.Equal(lost, []int{1}) {
+		r.t.Errorf("dispatched %d", lost)
+	}
+	r.env = env
+	if got := r.continued(); got.Outcome != "done" {
+		r.t.Errorf("result %+v", got)
+	}
+	r.oneOfJobs()
+}
+
 // TestGitHub90AJobOf22HoursHandsOver is part of row 90 of github section 15: a job whose token ends soon saves its session, marks
 // its claim and ends green with 3; the sweep starts one job for it, which continues. Both stay in the budget of section 11.
 func TestGitHub90AJobOf22HoursHandsOver(t *testing.T) {
@@ -327,16 +343,7 @@ func TestGitHub90AHandOverThatIsCutShortLosesNothing(t *testing.T) {
 			r.setEnv(agedEnv, "")
 			repo.SetRun(fakehub.Run{ID: 77, Attempt: 1, Status: "completed", Conclusion: "cancelled"})
 			r.write(at+".never", "")
-			r.anotherRunner(79)
-			env := r.env
-			if lost := r.sweeps(); !slices.Equal(lost, []int{1}) {
-				t.Errorf("dispatched %d", lost)
-			}
-			r.env = env
-			if got := r.continued(); got.Outcome != "done" {
-				t.Errorf("result %+v", got)
-			}
-			r.oneOfJobs()
+			r.continuesElsewhere()
 		})
 	}
 }

@@ -160,16 +160,7 @@ func TestADiskThatFillsUpInTheMiddleOfAJob(t *testing.T) {
 	repo.SetRun(fakehub.Run{ID: 77, Attempt: 1, Status: "completed", Conclusion: "success"})
 	r.write(at+".never", "")
 	r.within = nil
-	r.anotherRunner(79)
-	env := r.env
-	if lost := r.sweeps(); !slices.Equal(lost, []int{1}) {
-		t.Errorf("dispatched %d", lost)
-	}
-	r.env = env
-	if got := r.continued(); got.Outcome != "done" {
-		t.Errorf("result %+v", got)
-	}
-	r.oneOfJobs()
+	r.continuesElsewhere()
 }
 
 // On a disk that is full for less than two minutes the session waits, and loses nothing of what was handed in meanwhile.

@@ -187,7 +187,7 @@ func Object(keys map[string]json.RawMessage) []byte {
 	return append(body, '}')
 }
 
-// Others takes the keys that are not known out of an object, and returns them; nil if there are none.
+// Others takes the keys that are not known out of an object, and returns them; nil if it has only known ones.
 func Others(keys map[string]json.RawMessage, known map[string]bool) (others map[string]json.RawMessage) {
 	for key, raw := range keys {
 		if known[key] {
