@@ -32,8 +32,8 @@ help: ## list the targets
 build: ## build bin/agentmux
 	go build -trimpath $(STAMP) -o bin/agentmux ./cmd/agentmux
 
-test: ## every test one machine can run, with the race detector
-	.ci/setup cc && CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 GOGC=400 .ci/ram go test -race -shuffle=on -timeout=40m $(TESTFLAGS) ./...
+test: ## every room and each road from one end to the other, with the race detector; with FULL=1 every whole session and every size, too
+	.ci/setup cc && CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 GOGC=400 .ci/ram go test -race $(if $(FULL),,-short) -vet=off -ldflags=-w -shuffle=on -timeout=40m $(TESTFLAGS) ./...
 
 lint: ## the linters, vet for macOS, and whether each mutant builds
 	go tool -modfile=.ci/tools.mod golangci-lint run && .ci/workflows && go run ./.ci/mutants/build && GOOS=darwin CGO_ENABLED=0 go vet ./...
@@ -97,7 +97,7 @@ test-mutants: ## each gate taken out of a copy: a test must fail; with MUTANTS=t
 	@.ci/setup && .ci/ram .ci/mutants/run $(MUTANTS)
 
 nightly: ## the long form of each suite, one after the other: hours
-	$(MAKE) test AGENTMUX_TEST_RACE=all
+	$(MAKE) test FULL=1 AGENTMUX_TEST_RACE=all
 	$(MAKE) test-mutants
 	$(MAKE) fuzz FUZZTIME=5m FUZZREST=1m
 	$(MAKE) test-agents FULL=1

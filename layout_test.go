@@ -220,6 +220,7 @@ var table = []row{
 	{0, "internal/agent/modeltest", ""},
 	{0, "internal/scale", ""}, // numbers alone, for the page and its test
 	{0, "internal/testexit", ""},
+	{0, "internal/testfull", ""},
 	{0, "internal/testplain", "internal/command"}, // starts the go command
 	{3, "internal/gitrepo/repotest", "internal/gitrepo internal/gitrepo/workspace"}, // above both, whose tests it serves
 }
@@ -245,6 +246,7 @@ var forTests = map[string]string{
 	"internal/gitrepo/repotest":  "",
 	"internal/scale":             "",
 	"internal/testexit":          "",
+	"internal/testfull":          "",
 	"internal/testplain":         "",
 	"docs":                       "", // has no other files
 }

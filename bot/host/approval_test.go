@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/command"
 )
@@ -61,6 +62,7 @@ func TestProtocolG1APersonApprovesAndLeavesFilesOut(t *testing.T) {
 // What the gate blocks is shown to the person at hand, whose word lifts it.
 func TestProtocolG4ThePersonAtHandLiftsWhatTheGateShowed(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	sc := simple()
 	sc.Files["1"] = append(sc.Files["1"], ".vscode/settings.json={}")
@@ -85,6 +87,7 @@ func TestProtocolG4ThePersonAtHandLiftsWhatTheGateShowed(t *testing.T) {
 // Without a person at hand the approval of a gate lets pass what looks like a secret, and no path.
 func TestSecurity7AnApprovalFromAfarLetsAMatchPass(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	token := "npm_" + strings.Repeat("a1B2", 9)
 	for name, c := range map[string]struct {
 		file, message string
@@ -123,6 +126,7 @@ func TestSecurity7AnApprovalFromAfarLetsAMatchPass(t *testing.T) {
 // killed before it removed the file. Neither does an answer that the program wrote.
 func TestSecurity19AnOlderAnswerDoesNotCount(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	r.script(simple())
 	dir := r.prepare(interactive)
@@ -166,6 +170,7 @@ func TestSecurity19AnOlderAnswerDoesNotCount(t *testing.T) {
 // An exhausted review of an interactive session is the person's to decide.
 func TestProtocolP11AnExhaustedReviewAsksThePerson(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	r.config.Defaults.Completion.SkipFinalApproval = true
 	sc := simple()

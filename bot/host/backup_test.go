@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -11,6 +12,7 @@ import (
 // work that was pushed, and for a branch that was made in the clone.
 func TestABackupBehindThePushTakesWhatWasPushed(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	t.Run("pushed", func(t *testing.T) {
 		t.Parallel()
 		r := newGitHubRig(t, "")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // base asks where a session would start, and fails if the clone is another one after it.
@@ -65,6 +66,7 @@ func (r *githubRig) ownCommit() {
 // request goes to, and what the person is told.
 func TestProtocolD5WhereTheBaseComesFrom(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	const leftOut = "1 changed file and 1 unpushed commit are not included; use --base HEAD for the commits"
 	for name, c := range map[string]struct {
 		prepare func(r *githubRig) (sha string)

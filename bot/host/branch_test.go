@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session/register"
 )
@@ -15,6 +16,7 @@ import (
 // branch.
 func TestTwoSessionsOfTheSameWordsHaveABranchEach(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	r.script(simple())
 	dirs := []string{r.prepare(quick), r.prepare(quick)}
@@ -44,6 +46,7 @@ func TestTwoSessionsOfTheSameWordsHaveABranchEach(t *testing.T) {
 // things in the way of it.
 func TestABranchOfAPersonIsLeftAlone(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, c := range map[string]struct {
 		block func(r *rig, branch string)
 		park  string // what the park says; empty: the session ends with another branch

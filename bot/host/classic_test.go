@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/place"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/tmux"
 )
@@ -59,6 +60,7 @@ func TestProtocolS6AClassicSessionKeepsItsWork(t *testing.T) {
 // reviewer gets its earlier findings, although nothing says which tree they were about.
 func TestProtocolR4AReviewedClassicSessionContinues(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	r.script(scenario{Files: map[string][]string{"fix": {"b.txt=two"}}})
 	r.write("a.txt", "one\n")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -19,6 +20,7 @@ import (
 // committed, and each can be left out.
 func TestProtocolG1PathsOfEveryKind(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	const odd = "odd\nname.txt"
 	for name, text := range map[string]string{odd: "1\n", "gone.txt": "1\n", "here/a b.txt": "moved\n", "kept ü.txt": "1\n", "stays.txt": "1\n"} {
@@ -57,6 +59,7 @@ func TestProtocolG1PathsOfEveryKind(t *testing.T) {
 // characters; a pull request to another base closes nothing.
 func TestProtocolG3ALongTitleAndAnotherBase(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newGitHubRig(t, "")
 	r.repo.Commit(fakehub.CommitSpec{Branch: "next", Message: "Next", Author: "Mia <mia@example.com>", Files: map[string]string{"n.txt": "n\n"}})
 	sc := simple()
@@ -79,6 +82,7 @@ func TestProtocolG3ALongTitleAndAnotherBase(t *testing.T) {
 // Without an issue it is the first line of the request.
 func TestProtocolG3TheRequestIsTheSubject(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	sc := simple()
 	sc.Quiet = true
@@ -95,6 +99,7 @@ func TestProtocolG3TheRequestIsTheSubject(t *testing.T) {
 // dots alone is replaced, because nothing of it would be left.
 func TestASubjectThatAReviewerProposes(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for proposed, want := range map[string]string{
 		"fix: greet politely (#1).":     "fix: greet politely (#1)",
 		"fix: greet as in #2 (#1)\n\nx": "fix: greet as in no. 2 (#1)",
@@ -133,6 +138,7 @@ const passedBefore = "passed before the last change"
 // What a person leaves out was in what the reviewers passed: the draft stays one.
 func TestProtocolG5AFileLeftOutAfterThePass(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newGitHubRig(t, "")
 	sc := simple()
 	sc.Files["1"] = append(sc.Files["1"], "tmp.txt=x")
@@ -158,6 +164,7 @@ func TestProtocolG5AFileLeftOutAfterThePass(t *testing.T) {
 // A commit of a person that the reviewers of the round have not seen.
 func TestProtocolG5ACommitOfAPersonAfterThePass(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newGitHubRig(t, "")
 	r.script(simple())
 	dir, _ := r.issue("Greet", "Say hello.")
@@ -191,6 +198,7 @@ func TestProtocolG5ACommitOfAPersonAfterThePass(t *testing.T) {
 // and the work continues.
 func TestProtocolA5AQuestionOnALockedIssue(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newGitHubRig(t, "")
 	sc := simple()
 	sc.Ask = map[string]string{"planner": "Which of the two?"}
@@ -218,6 +226,7 @@ func TestProtocolA5AQuestionOnALockedIssue(t *testing.T) {
 // base that was deleted is named with the command that chooses another.
 func TestTheBranchesOfAPullRequestAreGone(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, c := range map[string]struct {
 		deleted func(s *orchestrator.State) string
 		want    string

@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/agent/cooldown"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -49,6 +50,7 @@ func started(t *testing.T, dir, role string) []time.Time {
 // both continue by themselves, and nothing was counted against an agent.
 func TestProtocolP21ACoolDownHoldsForEveryHost(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	first, second := newRig(t, "agents: {transport: tui}\n"), newRig(t, "agents: {transport: tui}\n")
 	second.host.StateHome = first.host.StateHome
 	sc := simple()
@@ -96,6 +98,7 @@ func TestProtocolP21ACoolDownHoldsForEveryHost(t *testing.T) {
 // A start that waits for its provider does not begin while a person has paused the session.
 func TestAPausedSessionStaysPausedWhenItsProviderTakesMore(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	paused, other := newRig(t, ""), newRig(t, "")
 	other.host.StateHome = paused.host.StateHome
 	cool, login := cooldown.In(paused.host.StateHome), cooldown.Login{Provider: "script", Account: agent.Provider{}.Account(agent.EnvSpec{})}
@@ -135,6 +138,7 @@ func TestAPausedSessionStaysPausedWhenItsProviderTakesMore(t *testing.T) {
 // An agent that ends with words about limits was not refused: it is started again at once, as any other.
 func TestAnAnswerAboutALimitCoolsNothing(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "agents: {transport: tui}\n")
 	r.asClaude()
 	sc := simple()
@@ -157,6 +161,7 @@ func TestAnAnswerAboutALimitCoolsNothing(t *testing.T) {
 // behind them.
 func TestAStartThatWaitsForItsProviderIsGivenUp(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, give := range map[string]func(r *rig, dir string) error{
 		"stop":      func(r *rig, dir string) error { r.command(dir, "1", "stop", orchestrator.CommandArgs{}); return nil },
 		"signal":    func(*rig, string) error { return engine.Signal{Name: "INT"} },
@@ -242,6 +247,7 @@ func TestACoolDownIsOfTheLoginThatWasRefused(t *testing.T) {
 // refusal a second time.
 func TestACoolDownThatIsRemovedDoesNotComeBack(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "agents: {transport: tui}\n")
 	var ahead atomic.Int64
 	r.host.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }

@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/bot/journal"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -157,6 +158,7 @@ func TestGitHub54AQuestionAnsweredByCommentReachesTheAgentThatAsked(t *testing.T
 // TestGitHub54SayReachesAnAgent whose program waits in its terminal, with a real session.
 func TestGitHub54SayReachesAnAgent(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	sc := simple()
 	sc.Limited = map[string]bool{"planner": true}
 	r := listen(t, "agents: {transport: tui}\n", sc, func(*host.PrepareSpec) {})
@@ -175,6 +177,7 @@ func TestGitHub54SayReachesAnAgent(t *testing.T) {
 // next run of the session shows.
 func TestGitHub58SayToAnAgentThatNeverReads(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	sc := simple()
 	sc.Hold = map[string]bool{"coder/1": true}
 	r := listen(t, "agents: {transport: headless}\n", sc, func(*host.PrepareSpec) {})
@@ -203,6 +206,7 @@ func TestGitHub58SayToAnAgentThatNeverReads(t *testing.T) {
 // held.
 func TestSecurity13AHeldPathAtTheGateTakesMaintain(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	sc := simple()
 	sc.Plan = plan("  - {group_id: one, mode: serial, plans: [{index: 1, name: A}]}\n", "CODEOWNERS")
 	sc.Files = map[string][]string{"1": {"CODEOWNERS=* @eve"}}
@@ -229,6 +233,7 @@ func TestSecurity13AHeldPathAtTheGateTakesMaintain(t *testing.T) {
 // both.
 func TestGitHub57AnApprovalBeforeItsGate(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	sc := simple()
 	sc.Hold = map[string]bool{"planner": true}
 	r := listen(t, "approval: {plan: true}\n", sc, func(*host.PrepareSpec) {})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/internal/agent/process"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -14,6 +15,7 @@ import (
 // works, and whose files are damaged. Another session's coder continues.
 func TestTheAgentsOfACorruptSessionAreEnded(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, damage := range map[string]func(t *testing.T, dir string){
 		"garbage": func(t *testing.T, dir string) {
 			for _, file := range []string{session.StateFile, session.StateBackup, session.RuntimeFile, "launches/2.coder.1.1/launch.json"} {

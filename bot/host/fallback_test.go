@@ -13,6 +13,7 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/agent/cooldown"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -51,6 +52,7 @@ func (r *rig) withFallback() {
 // same session, with its records, and without a retry.
 func TestProtocolP21AFallbackTakesOver(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, c := range map[string]struct {
 		transport string
 		script    func(*scenario)
@@ -132,6 +134,7 @@ func (r *rig) login(name string) cooldown.Login {
 // A ticket begins although the providers of all its roles refuse more, if another one takes over.
 func TestGitHub80ATicketBeginsWithAFallback(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, c := range map[string]struct {
 		wait    time.Duration
 		command string // of the fallback

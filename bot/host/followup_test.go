@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/internal/redact"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -43,6 +44,7 @@ func (f *followed) Tell(context.Context, follow.Pull, orchestrator.Payload, stri
 // same branch and pull request, and their words are data in the prompt.
 func TestGitHub83AFollowUpIsARoundOfTheSameSession(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newGitHubRig(t, "")
 	r.script(simple())
 	dir, _ := r.issue("Greet", "Say hello.")

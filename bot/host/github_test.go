@@ -15,6 +15,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/workflows/prompt"
@@ -173,6 +174,7 @@ func TestProtocolW4AFailedReviewEndsInADraft(t *testing.T) {
 // Held paths keep the draft; they and the named ones come first, held ones before the others.
 func TestProtocolG7HeldPathsKeepTheDraft(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newGitHubRig(t, "")
 	sc := simple()
 	sc.Files["1"] = append(sc.Files["1"], "Makefile=all:", "CODEOWNERS=* @mia")
@@ -188,6 +190,7 @@ func TestProtocolG7HeldPathsKeepTheDraft(t *testing.T) {
 // Commits of people on the branch are kept, and the next round builds on them.
 func TestProtocolG2ACommitOfAPersonOnTheBranchIsMerged(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newGitHubRig(t, "")
 	r.script(simple())
 	dir, _ := r.issue("Greet", "Say hello.")
@@ -226,6 +229,7 @@ func TestProtocolG2ACommitOfAPersonOnTheBranchIsMerged(t *testing.T) {
 
 func TestProtocolG2ARewrittenBranchIsLeftAlone(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newGitHubRig(t, "")
 	r.script(simple())
 	dir, _ := r.issue("Greet", "Say hello.")
@@ -247,6 +251,7 @@ func TestProtocolG2ARewrittenBranchIsLeftAlone(t *testing.T) {
 // One that was merged with the commit is the end of it.
 func TestARoundThatAPullRequestDoesNotHoldIsForAPerson(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, c := range map[string]struct {
 		end  func(repo *fakehub.Repo, number int)
 		says string
@@ -279,6 +284,7 @@ func TestARoundThatAPullRequestDoesNotHoldIsForAPerson(t *testing.T) {
 
 func TestTheOldNameOfAMovedRepositoryIsGoodForAPullRequest(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newGitHubRig(t, "")
 	r.script(simple())
 	r.repo.MoveTo("newcorp")
@@ -294,6 +300,7 @@ func TestTheOldNameOfAMovedRepositoryIsGoodForAPullRequest(t *testing.T) {
 // because its base was deleted.
 func TestAnotherBaseMovesThePullRequestThatIsThere(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, closed := range map[string]bool{"open": false, "closed with its base": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -325,6 +332,7 @@ func TestAnotherBaseMovesThePullRequestThatIsThere(t *testing.T) {
 // A default branch that gets another name is still the one whose merges close the issue.
 func TestARenamedDefaultBranchStillClosesTheIssue(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newGitHubRig(t, "")
 	r.script(simple())
 	dir, _ := r.issue("Greet", "Say hello.")
@@ -341,6 +349,7 @@ func TestARenamedDefaultBranchStillClosesTheIssue(t *testing.T) {
 
 func TestABranchOfSomebodyElseGetsAnotherName(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newGitHubRig(t, "")
 	sc := simple()
 	sc.Hold = map[string]bool{"coder/1": true}
@@ -364,6 +373,7 @@ func TestABranchOfSomebodyElseGetsAnotherName(t *testing.T) {
 // A token that may not write: the branch is in the clone, and there is no pull request.
 func TestProtocolG6WithoutWritePermissionTheBranchStaysInTheClone(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newGitHubRig(t, "")
 	r.host.ReadOnly = true
 	r.script(simple())
@@ -381,6 +391,7 @@ func TestProtocolG6WithoutWritePermissionTheBranchStaysInTheClone(t *testing.T) 
 // G2: GitHub is away at the end; the session waits and then continues.
 func TestProtocolG2AnAbsentGitHubOnlyDelays(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newGitHubRig(t, "")
 	sc := simple()
 	sc.Hold = map[string]bool{"coder/1": true}
@@ -403,6 +414,7 @@ func TestProtocolG2AnAbsentGitHubOnlyDelays(t *testing.T) {
 // A mirror that cannot write does not keep a canceled session from ending.
 func TestACanceledSessionEndsThoughItsMirrorCannotWrite(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newGitHubRig(t, "")
 	sc := simple()
 	sc.Hold = map[string]bool{"coder/1": true}
@@ -426,6 +438,7 @@ func TestACanceledSessionEndsThoughItsMirrorCannotWrite(t *testing.T) {
 // A bot has no clone: project, settings and prompts come from the server.
 func TestProtocolW5AManagedProjectTakesItsBase(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newGitHubRig(t, "")
 	r.repo.Commit(fakehub.CommitSpec{Branch: "main", Message: "Settings", Author: "Mia <mia@example.com>", Files: map[string]string{
 		".agentmux/prompts/agents/planner.md": "Plan in rhyme.\n",

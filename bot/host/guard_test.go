@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -99,6 +100,7 @@ func TestGitHub79TheLoserOfAClaimStopsAndKeepsTheWork(t *testing.T) {
 // is not written, and once the claim is lost it never is.
 func TestGitHub79TheGuardIsAskedBeforeWork(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, c := range map[string]struct {
 		effect string
 		wrote  func(r *githubRig) int
@@ -158,6 +160,7 @@ func branches(r *githubRig) (list []string) {
 // A guard that does not know holds a write back, and it is made when the guard knows.
 func TestGitHub79AWriteIsHeldBackWhileTheClaimIsNotKnown(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newGitHubRig(t, "")
 	r.script(simple())
 	dir, _ := r.issue("Greet", "Say hello.")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -14,6 +15,7 @@ import (
 // kept no base has it from the next time that it is hosted.
 func TestAWaitingSessionKeepsItsBase(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, older := range map[string]bool{"from its start": false, "from an older version": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

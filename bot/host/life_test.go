@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/internal/agent/process"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/command"
 	"github.com/agentmux/agentmux/orchestrator/engine"
@@ -274,6 +275,7 @@ func TestProtocolC5ALostServerIsNotTheAgentsFault(t *testing.T) {
 // A person kills the only pane: that is an exit of its agent.
 func TestProtocolC5AKilledPaneIsAnAgentExit(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	r.config.Limits.AgentRetries = 0
 	dir, stop := r.coding()
@@ -407,6 +409,7 @@ func TestProtocolP6AConflictIsResolvedInAFreshWorkspace(t *testing.T) {
 // An edit outside the owned files under the strict policy: the third refusal is the last.
 func TestProtocolP7AStrictScopeParksAtTheThirdRefusal(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "implement: {scope_policy: fail}\n")
 	sc := simple()
 	sc.Files["1"] = append(sc.Files["1"], "other.txt=x")
@@ -472,6 +475,7 @@ func TestProtocolG4TheOutputGateParksTheSession(t *testing.T) {
 // A change round builds on the last one, in one more commit on the same branch.
 func TestProtocolP16AChangeRoundAddsACommit(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	r.script(simple())
 	dir := r.prepare(quick)
@@ -499,6 +503,7 @@ func TestProtocolP16AChangeRoundAddsACommit(t *testing.T) {
 // A control window that a person closed is opened again, once the host looks at its panes.
 func TestTheControlWindowIsOpenedAgain(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	sc := simple()
 	sc.Hold = map[string]bool{"planner": true}

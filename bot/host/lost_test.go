@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 )
@@ -15,6 +16,7 @@ import (
 // for all work.
 func TestAWorkspaceThatIsGoneIsMadeAgain(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, park := range map[string]func(r *rig) string{
 		"coding": func(r *rig) string {
 			sc := simple()

@@ -16,6 +16,7 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/internal/agent/process"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -39,6 +40,7 @@ func (r *rig) killServer(dir string) {
 // C5: a server that is lost three times in ten minutes is not an accident.
 func TestAServerThatIsLostAgainAndAgainStopsTheSession(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	sc := simple()
 	sc.Hold = map[string]bool{"coder/1": true}
@@ -69,6 +71,7 @@ func TestAServerThatIsLostAgainAndAgainStopsTheSession(t *testing.T) {
 // A host that is killed while it ends the server leaves the server's files to the next one.
 func TestProtocolC10FilesOfAnEndedServerGo(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	r.script(simple())
 	dir := r.prepare(quick)
@@ -166,6 +169,7 @@ func heldCoder(t *testing.T) (r *rig, dir string, stop func(error) (*orchestrato
 // is ended, and the session continues in a new one.
 func TestALostRuntimeDirectoryLeavesNoServer(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r, dir, stop := heldCoder(t)
 	former := r.ofServer(dir)
 	if err := os.RemoveAll(filepath.Join(r.root, "r")); err != nil {
@@ -186,6 +190,7 @@ func TestALostRuntimeDirectoryLeavesNoServer(t *testing.T) {
 // Where the runtime directory cannot be made again the session stops, and says what helps.
 func TestALostRuntimeDirectoryThatStaysLostStopsTheSession(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r, dir, stop := heldCoder(t)
 	former, runtime := r.ofServer(dir), filepath.Join(r.root, "r")
 	if err := os.RemoveAll(runtime); err != nil {
@@ -215,6 +220,7 @@ func TestALostRuntimeDirectoryThatStaysLostStopsTheSession(t *testing.T) {
 // What a copied session brings along is noted of the server of the other one.
 func TestTheServerOfAnotherSessionIsNotEnded(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r, dir, stop := heldCoder(t)
 	former := r.ofServer(dir)
 	one, err := session.Open(dir)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -15,6 +16,7 @@ import (
 // the session continues.
 func TestDeletedFilesOfASessionAreWrittenAgain(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	sc := simple()
 	sc.Hold = map[string]bool{"coder/1": true}

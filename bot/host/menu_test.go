@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -51,6 +52,7 @@ func (r *rig) asked(dir string) (q orchestrator.Question) {
 
 func TestProtocolP14AnAnswerIsPressedWhileTheDialogIsThere(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, c := range map[string]struct {
 		takes   int
 		outcome string
@@ -89,6 +91,7 @@ func TestProtocolP14AnAnswerIsPressedWhileTheDialogIsThere(t *testing.T) {
 // A host that died left the dialog, its question, and as often as not the answer: the next one presses it.
 func TestProtocolP14TheNextHostPressesTheAnswer(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r, dir := menuRig(t, 1)
 	stop := r.background(shown(dir))
 	q := r.asked(dir)
@@ -107,6 +110,7 @@ func TestProtocolP14TheNextHostPressesTheAnswer(t *testing.T) {
 // The person answers at the pane: nothing is left to answer.
 func TestProtocolP14ADialogThatIsAnsweredAtThePaneIsAskedNoMore(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r, dir := menuRig(t, 1)
 	stop := r.background(shown(dir))
 	r.asked(dir)
@@ -125,6 +129,7 @@ func TestProtocolP14ADialogThatIsAnsweredAtThePaneIsAskedNoMore(t *testing.T) {
 // still waits by its hooks while what was permitted runs: the question is closed, and nothing else follows.
 func TestProtocolP14ADialogThatHooksTellOfIsAsked(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r, dir := menuRig(t, 1, func(sc *scenario) {
 		sc.Hooked, sc.Hold = map[string]bool{"planner": true}, map[string]bool{"planner": true}
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/command"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -78,6 +79,7 @@ exec ` + r.host.Self + ` play --session "$session" --role planner --launch "$AGE
 // a screen that has printed nothing for a while tells.
 func TestATurnThatEndsWithoutAWordIsSeenOnTheScreen(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "agents: {transport: tui}\n")
 	r.asClaude()
 	r.host.Now = func() time.Time { return time.Now().Add(20 * time.Second) } // most of the wait is over
@@ -110,6 +112,7 @@ func TestARefusedLoginParksTheSession(t *testing.T) {
 // reminded nor lost, and a person hears what gives it a login.
 func TestARefusalOnTheScreenIsNamed(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, c := range map[string]struct{ shows, reason string }{
 		"a refusal":           {"  ⎿ API Error: 401 no", orchestrator.ReasonLogin},
 		"what the work is on": {"I map API Error: 401 to a login.", ""},
@@ -143,6 +146,7 @@ func TestARefusalOnTheScreenIsNamed(t *testing.T) {
 // The last words of a program that failed are kept, without the empty lines of a dead pane.
 func TestTheLastWordsOfAFailedAgentAreKept(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	r.config.Limits.AgentRetries = 0
 	sc := simple()
@@ -160,6 +164,7 @@ func TestTheLastWordsOfAFailedAgentAreKept(t *testing.T) {
 // it continue.
 func TestALimitedAgentHearsThePerson(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "agents: {transport: tui}\n")
 	sc := simple()
 	sc.Limited = map[string]bool{"planner": true}
@@ -182,6 +187,7 @@ func TestALimitedAgentHearsThePerson(t *testing.T) {
 // screen while the program reads something else.
 func TestAKnownDialogIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, takes := range map[string]int{"at once": 1, "the first key is lost": 2} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -201,6 +207,7 @@ func TestAKnownDialogIsAnsweredOnce(t *testing.T) {
 // A host that takes over does not press what the one before it pressed: the dialog's text may still be on the screen.
 func TestADialogIsNotAnsweredAgainByTheNextHost(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "agents: {transport: tui}\nproviders: {script: {trust: [{text: Do you trust, key: Enter}]}}\n")
 	sc := simple()
 	sc.Dialog = map[string]int{"planner": 1}
@@ -230,6 +237,7 @@ func TestADialogIsNotAnsweredAgainByTheNextHost(t *testing.T) {
 // A program without hooks has started when it shows its prompt: what it prints later is not a dialog of its start.
 func TestAPromptOnTheScreenEndsTheStart(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "agents: {transport: tui}\nproviders: {cursor: {trust: [{text: Do you trust, key: Enter}]}}\nroles: {planner: {provider: cursor}}\n")
 	r.asProgram("cursor-agent", "CURSOR_API_KEY", "/ commands")
 	sc := simple()
@@ -273,6 +281,7 @@ func TestSecurity7TheTextOfAnExitIsRedacted(t *testing.T) {
 // An agent that ends with a question open waits, and continues with the answer.
 func TestProtocolP12AnAgentThatAskedContinuesWithTheAnswer(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	sc := simple()
 	sc.Ask = map[string]string{"planner": "Which of the two?"}
@@ -306,6 +315,7 @@ func TestProtocolP12AnAgentThatAskedContinuesWithTheAnswer(t *testing.T) {
 // An agent that exits without submitting, with no relaunch left, parks the session.
 func TestProtocolP12AnAgentThatNeverSubmitsParksTheSession(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	r.config.Limits.AgentRetries = 0
 	sc := simple()
@@ -348,6 +358,7 @@ func TestProtocolP18ReviewersWorkInAViewOfTheWhole(t *testing.T) {
 // One stray file does not cost the work: it is left out and named.
 func TestWhatMayNotBeTakenIsLeftOut(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	sc := simple()
 	sc.Litter = true
@@ -378,6 +389,7 @@ func TestWhatMayNotBeTakenIsLeftOut(t *testing.T) {
 // A message that was not read by the end is marked by its name.
 func TestAnUndeliveredMessageIsAnOrphan(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "agents: {transport: headless}\n")
 	dir, stop := r.coding()
 	r.command(dir, "1", "say", orchestrator.CommandArgs{Text: "Look at the tests, too."})
@@ -428,6 +440,7 @@ exec ` + r.host.Self + ` play --session "${file%%/.sessions/*}/.sessions/${below
 // A program that may act only with a person's word has a terminal in a session with a person, also where others wait for it.
 func TestProtocolP13AProgramThatAsksHasATerminal(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, c := range map[string]struct {
 		launch  string
 		prepare func(*rig, *host.PrepareSpec)
@@ -472,6 +485,7 @@ func TestProtocolP13AProgramThatAsksHasATerminal(t *testing.T) {
 // waited for it continues with what was found.
 func TestProtocolP13APlannerWaitsForResearch(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	r.config.Limits.AgentRetries = 0
 	sc := simple()

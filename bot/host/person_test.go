@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/tmux"
 )
@@ -117,6 +118,7 @@ func TestProtocolP22NothingIsTypedIntoTheLineOfAPerson(t *testing.T) {
 // A person who only looks on has not taken part.
 func TestProtocolP22WhoLooksOnHasNotTyped(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "agents: {transport: tui}\n")
 	sc := simple()
 	sc.Hold = map[string]bool{"planner": true}
@@ -138,6 +140,7 @@ func TestProtocolP22WhoLooksOnHasNotTyped(t *testing.T) {
 // A person who types may be about to answer the dialog.
 func TestProtocolP22NoDialogIsAnsweredWhileAPersonTypes(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "agents: {transport: tui}\nproviders: {script: {trust: [{text: Do you trust, key: Enter}]}}\n")
 	ahead := r.ahead(5 * time.Second)
 	said := said{text: "could not be answered"}

@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/internal/shield"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
@@ -74,6 +75,7 @@ func (r *githubRig) content(branch string) string {
 // share its store, and a third one in the place of one that was deleted by hand.
 func TestSessionsOfOneNameDeliverTheirOwnWork(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newGitHubRig(t, "")
 	r.scriptHere(writes("one"))
 	one := r.prepare(nightly)
@@ -183,6 +185,7 @@ func (r *githubRig) makeOlder(dir string) {
 // with what a kill may leave of the migration of the first.
 func TestOlderSessionsOfOneNameGetTheirOwnRefs(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for _, killed := range []string{"", "before the refs", "between the refs", "before the state"} {
 		for _, turned := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/%v", killed, turned), func(t *testing.T) {

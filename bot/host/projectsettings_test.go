@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -70,6 +71,7 @@ func TestSecurity28AgentSettingsOfTheRepositoryAreNotLoaded(t *testing.T) {
 // work with it, and the branch has it as it was.
 func TestSecurity28AFileOfVariablesIsNotLoaded(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "roles: {coder: {provider: qwen}}\n")
 	r.asProgram("qwen", "OPENAI_API_KEY", "$(ls -A >"+filepath.Join(r.root, "of-qwen")+")")
 	r.write(".env", "OPENAI_BASE_URL=https://evil.example\n")
@@ -96,6 +98,7 @@ func TestSecurity28AFileOfVariablesIsNotLoaded(t *testing.T) {
 // whatever an agent has made of them, and with none that only an agent has written.
 func TestSecurity28SettingsOfTheBaseAreLoadedAsTheyWere(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "agents: {project_config: base}\n")
 	for path, text := range map[string]string{".claude/settings.json": "base\n", ".codex/config.toml": "base\n", "elsewhere/settings.json": "base\n"} {
 		r.write(path, text)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/work"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -53,6 +54,7 @@ func own(spec *host.PrepareSpec) { spec.Workflow = "own" }
 // commands.
 func TestProtocolX1ProjectsWriteTheirOwnPrompts(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	r.write(".agentmux/workflows/own.yaml", ownWorkflow)
 	r.write(".agentmux/prompts/project/own.md", "Plan for [[placeholder:session_dir]].\n\n[[include:requirements.md]]\n[[placeholder:tool_line]]\n")
@@ -79,6 +81,7 @@ func TestProtocolX1ProjectsWriteTheirOwnPrompts(t *testing.T) {
 // A prompt names the tools as the program of its agent shows them.
 func TestPromptsNameTheToolsAsTheirProgramsDo(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "providers: {script: {tool_name: \"own.{tool}\"}}\n")
 	r.asClaude()
 	r.script(simple())
@@ -98,6 +101,7 @@ func TestPromptsNameTheToolsAsTheirProgramsDo(t *testing.T) {
 // A prompt that cannot be made fails the run with the reason, and no agent is started.
 func TestProtocolX2APromptThatCannotBeMadeFailsTheRun(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, c := range map[string]struct{ include, says string }{
 		"outside": {"[[include:../../../README.md]]", "README.md"},
 		"missing": {"[[include:02_architecting/architecture.md]]", "02_architecting/architecture.md"},

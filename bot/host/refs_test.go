@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -16,6 +17,7 @@ import (
 // refs of the last round to a commit of its own: what is in that would pass the gate unseen.
 func TestSecurity36TheGateComparesWithWhatTheRecordsName(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for _, which := range []string{"own", "tip"} {
 		t.Run(which, func(t *testing.T) {
 			t.Parallel()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/agent/process"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -17,6 +18,7 @@ import (
 // killed before it had ended the coder.
 func TestRemoveEndsWhatAKilledHostLeft(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, forget := range map[string]func(s *orchestrator.State, launch orchestrator.Launch){
 		"an agent": func(*orchestrator.State, orchestrator.Launch) {},
 		"an agent that only an effect names": func(s *orchestrator.State, launch orchestrator.Launch) {

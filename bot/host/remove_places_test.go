@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -29,6 +30,7 @@ func namedSame(spec *host.PrepareSpec) { spec.Workflow, spec.Name = "quick", "sa
 // TestRemoveLeavesTheSessionOfThatNameInAnotherProject has its coder at work meanwhile.
 func TestRemoveLeavesTheSessionOfThatNameInAnotherProject(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	sc := simple()
 	sc.Hold = map[string]bool{"coder/1": true}
@@ -72,6 +74,7 @@ func TestRemoveLeavesTheSessionOfThatNameInAnotherProject(t *testing.T) {
 // name from all projects were put once.
 func TestRemoveOfAnOlderSessionTakesItsOwnWorkspacesOnly(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, shared := range map[string]bool{"shared": true, "alone": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -157,6 +160,7 @@ func (r *rig) older(to string) string {
 // An agent of an older session goes on in the workspace that it had.
 func TestAnOlderSessionGoesOnInItsWorkspace(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	dir := r.older(filepath.Join(r.root, "s", "workspaces", "same"))
 	r.script(simple())

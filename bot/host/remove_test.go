@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/work"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -34,6 +35,7 @@ func conflicting() scenario {
 // removes the session: what lost the conflicts is still there.
 func TestThreeCodersInConflictAreResolvedOneAtATime(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	r.script(conflicting())
 	dir := r.prepare(nil)

@@ -13,12 +13,14 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/internal/redact"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/workflows"
 )
 
 func TestTheSetupCommandRunsOnceInEachWorkspace(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	log := filepath.Join(r.root, "setup.log")
 	r.config.Sandbox.Setup = []string{"sh", "-c", "pwd >> " + log + "; env | grep -c -e AGENTMUX -e RUNNER >> " + log + "; true"}
@@ -53,6 +55,7 @@ func TestTheSetupCommandRunsOnceInEachWorkspace(t *testing.T) {
 // unprepared, with it the command runs in every workspace.
 func TestProtocolE5TheSetupCommandOfAProjectNeedsToBeAllowed(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	ran := filepath.Join(r.root, "ran")
 	r.write(".agentmux/config.yaml", "version: 2\nsandbox: {setup: [touch, "+ran+"]}\n")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -32,6 +33,7 @@ func (r *rig) spareInodes(dir string) map[uint64]bool {
 // integrated by then; nothing of it is left at the end.
 func TestAgentsGetWorkspacesThatWereMadeAhead(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	dir, stop := r.coding()
 	var ahead map[uint64]bool
@@ -58,6 +60,7 @@ func TestAgentsGetWorkspacesThatWereMadeAhead(t *testing.T) {
 // has left.
 func TestSparesGoWithTheirHost(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	dir, stop := r.coding()
 	r.eventually("a workspace ahead", func() bool { return len(r.spareInodes(dir)) == 1 })

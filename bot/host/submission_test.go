@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -135,6 +136,7 @@ func TestProtocolC8WhatIsWrittenAfterTheSubmissionIsLate(t *testing.T) {
 // killed: neither is started again.
 func TestProtocolC14ALaunchThatEndsInAnyWayHasSubmitted(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for _, what := range []string{thenDies, thenDeaf, thenStays} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -156,6 +158,7 @@ func TestProtocolC14ALaunchThatEndsInAnyWayHasSubmitted(t *testing.T) {
 // gone on: nothing comes of either.
 func TestProtocolC14ALeavingAgentIsHeardNoMore(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for what, want := range map[string]heard{
 		thenRepeats: {OK: true, Text: "already submitted"},
 		thenAsks:    {Text: "refused"},
@@ -268,6 +271,7 @@ var errKilled = errors.New("killed")
 // answer that long, so that the launch ends first and all that it wrote counts.
 func TestProtocolJ11ASubmissionWithoutAHostIsTakenByTheNextOne(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for _, what := range []string{"", thenOld} {
 		t.Run("then "+what, func(t *testing.T) {
 			t.Parallel()
@@ -310,6 +314,7 @@ func TestProtocolJ11ASubmissionWithoutAHostIsTakenByTheNextOne(t *testing.T) {
 // wrote.
 func TestProtocolC14TheNextHostEndsALeavingLaunch(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	r.config.Agents.Linger = long
 	sc := then(thenWrites)
@@ -410,6 +415,7 @@ func TestAFileThatIsTooLargeIsLeftOut(t *testing.T) {
 // Work of 200 MB is refused in the answer, with what is too large, and taken once that is gone.
 func TestAnAgentThatSubmits200MBMendsItInTheSameTurn(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	sc := simple()
 	for _, name := range []string{"1.bin", "2.bin", "3.bin", "4.bin"} {

@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // A workflow is told of when a session's branch or its pull request starts it, with each
 // line that hands out a secret.
 func TestSurveyFindsWorkflowsThatRunOnOurBranches(t *testing.T) {
+	testfull.Only(t)
 	const job = "jobs:\n  a:\n    steps:\n      - run: x\n        env: {KEY: '${{ secrets.DEPLOY_KEY }}', T: '${{ secrets.GITHUB_TOKEN }}'}\n"
 	for name, c := range map[string]struct{ text, want string }{
 		"push":                {"on: push\n" + job, "push: DEPLOY_KEY@6"},

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -32,6 +33,7 @@ agents:
 // person's clone has nothing else of it.
 func TestATeamEndsWithItsBranches(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	r.script(scenario{Files: map[string][]string{"words": {"words.txt=hello", "AGENT_SUMMARY.md=done"}, "greeting": {"greeting.txt=world"}}})
 	dir := r.prepare(func(spec *host.PrepareSpec) {
@@ -161,6 +163,7 @@ func TestABranchThatMovedStays(t *testing.T) {
 // token of the host, and a notice of what fails. An unattended run has neither.
 func TestAPersonHasAWindowAndNotices(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for _, attended := range []bool{false, true} {
 		r := newRig(t, "")
 		bin := filepath.Join(r.root, "bin")

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/story"
@@ -20,6 +21,7 @@ import (
 // agent owns nothing, and one that is moved out of it is put there.
 func TestARenameAcrossTheScopeIsSeen(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	text := strings.Repeat("a line that makes git see a rename\n", 20)
 	for name, c := range map[string]struct{ from, to, outside string }{
 		"into the scope":   {"other/a.txt", "words/a.txt", "other/a.txt"},
@@ -75,6 +77,7 @@ var update = flag.Bool("update", false, "write the golden files")
 // are there and which plans to read first, one that plans where to write, and a reviewer the commits to look at.
 func TestThePromptsOfAgents(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	r.script(scenario{Files: map[string][]string{
 		"words": {"words.txt=hello"}, "greeting": {"greeting.txt=world"}, "outline": {"plans/outline.md=Greet at the top."}, "page": {"page.txt=hello world"},

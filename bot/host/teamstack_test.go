@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -12,6 +13,7 @@ import (
 // it was never pushed, or people merged it and removed it while the later agent worked.
 func TestAPullRequestIsNotStackedOnABranchThatIsNotThere(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newGitHubRig(t, "")
 	r.script(scenario{Files: map[string][]string{"words": {"words.txt=hello"}, "greeting": {"greeting.txt=world"}}})
 	file := strings.NewReplacer("agents:\n", "on_complete: [push, pr]\nagents:\n", "    scope:", "    on_complete: []\n    scope:").Replace(twoAgents)

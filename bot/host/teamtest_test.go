@@ -9,6 +9,7 @@ import (
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -16,6 +17,7 @@ import (
 // it. Then a test that fails is a failure of the agent, whose work is on its branch all the same.
 func TestProtocolM7TheTestOfAnAgentNeedsToBeAllowed(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	ran := filepath.Join(r.root, "ran")
 	r.write(".agentmux/config.yaml", "version: 2\nagents: {test_command: [sh, -c, 'cat words.txt >> "+ran+"; pwd; exit 3']}\n")

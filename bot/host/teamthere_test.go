@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -21,6 +22,7 @@ agents:
 // stays, also if a later commit took it away again.
 func TestAgentsThatFindTheirWorkPushIt(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	push := func(r *githubRig, what string) {
 		r.git("push", "-q", strings.Replace(r.github.CloneURL(widgets), "://", "://mia:"+r.github.Token("mia")+"@", 1), what)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -16,6 +17,7 @@ import (
 // needs: the base is held again, although this one's hold is gone.
 func TestACommandWhileASessionEndsHasAllItNeeds(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	sc := simple()
 	sc.Gone = map[string]int{"planner": 2}
@@ -52,6 +54,7 @@ func TestACommandWhileASessionEndsHasAllItNeeds(t *testing.T) {
 // Who mends the configuration of a parked session and asks for changes has it continue by what is mended.
 func TestChangesOfAParkedSessionTakeTheConfiguration(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	sc := simple()
 	sc.Gone = map[string]int{"planner": 2}
@@ -75,6 +78,7 @@ func TestChangesOfAParkedSessionTakeTheConfiguration(t *testing.T) {
 // not wait for them, and is not lost.
 func TestACommandWhileTheLastWordsAreShownIsTaken(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newGitHubRig(t, "")
 	sc := simple()
 	sc.Gone = map[string]int{"planner": 2}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/command"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -19,6 +20,7 @@ import (
 
 func TestWhatAgentsPrintIsWrittenDown(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	dir, stop := r.coding()
 	r.recorded(dir)
@@ -94,6 +96,7 @@ func (r *rig) written(dir, key string) {
 // agent had got anything, is followed by one that serves both.
 func TestSecurity33AnAdoptedPaneKeepsItsRecorder(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r, key := keyed(t)
 	r.host.Self = r.wrapped(r.host.Self, `case $1.$3 in transcript.2.coder.1.1) until [ -e "$root/read" ]; do sleep 0.02; done;; esac`)
 	// The state at that moment: the start of the coder is not done.
@@ -131,6 +134,7 @@ func TestSecurity33AnAdoptedPaneKeepsItsRecorder(t *testing.T) {
 // A host that failed between the making of a pane and its pipe owes the pipe.
 func TestSecurity33AnAdoptedPaneWithoutAPipeGetsOne(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r, key := keyed(t)
 	r.host.Tmux = r.wrapped("tmux", `case "$*" in *new-window*2.coder.1.1*) "$it" "$@"; exit 1;; esac`)
 	dir := r.prepare(quick)
@@ -149,6 +153,7 @@ func TestSecurity33AnAdoptedPaneWithoutAPipeGetsOne(t *testing.T) {
 // A key that an agent gets looks like nothing: only this program knows it.
 func TestSecurity7TheKeyOfAProviderDoesNotLeave(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, settings := range map[string]string{
 		"SCRIPT_API_KEY": "providers: {script: {env: [SCRIPT_API_KEY]}}\n", "SCRIPT_PAT": "providers: {script: {env: [SCRIPT_PAT]}}\n",
 	} {

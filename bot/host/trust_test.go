@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/session/register"
@@ -75,6 +76,7 @@ func (r *rig) refused(dir string, want register.Reason) {
 // of this machine made.
 func TestSecurity27ASessionFromElsewhereIsNotBelieved(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, forge := range map[string]struct {
 		do   func(r *rig, dir string) string
 		want register.Reason
@@ -160,6 +162,7 @@ func (r *rig) made() string {
 // and a launch name a file.
 func TestSecurity27PathsOfAStateAreNotBelieved(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	r.script(simple())
 	dir := r.prepare(func(spec *host.PrepareSpec) { spec.Workflow, spec.Name = "quick", "forged" })
@@ -200,6 +203,7 @@ func TestSecurity27PathsOfAStateAreNotBelieved(t *testing.T) {
 // session waits.
 func TestASessionMovesWithItsProject(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	dir := r.parked()
 	moved := filepath.Join(r.root, "elsewhere", "p")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 )
 
@@ -14,6 +15,7 @@ import (
 // at work: what is nowhere else is kept, and the session stays.
 func TestVacateKeepsTheSession(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, "")
 	r.script(scenario{
 		Plan: plan("  - {group_id: one, mode: serial, plans: [{index: 1, name: A}]}\n", "a.txt"), Hold: map[string]bool{"coder/1": true},

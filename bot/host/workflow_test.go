@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -31,6 +32,7 @@ phases:
 // plan and the result, whatever the configuration says.
 func TestAWorkflowHasPromptsForReviewersAndGates(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, attended := range map[string]bool{"unattended": false, "attended": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

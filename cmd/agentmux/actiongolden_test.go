@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/cmd/internal/job"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
@@ -84,6 +85,7 @@ func (r *runner) ofAnyRunner(text string) string {
 // nothing for the steps after it.
 func TestWhatAJobTells(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, c := range map[string]struct {
 		o     rigOptions
 		pulls bool // may be opened by jobs

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/job"
 	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -17,6 +18,7 @@ import (
 // that is kept holds no secret.
 func TestActionInputsTakeEffect(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRunner(t, rigOptions{})
 	token := ""
 	for _, v := range r.env {
@@ -58,6 +60,7 @@ func TestActionInputsTakeEffect(t *testing.T) {
 // An agent that fails is a warning on the page of the run.
 func TestJobWarnsOfAFailedAgent(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	fails := strings.Replace(quickPlaybook, "      - write: {file: a.txt, text: \"two\\n\"}\n      - submit: {tool: submit_done, with: {subplan_index: 1}}\n", "      - exit: 3\n", 1)
 	r := newRunner(t, rigOptions{playbook: fails})
 	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)

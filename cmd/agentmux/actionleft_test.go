@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/job"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -21,6 +22,7 @@ import (
 // What a killed job left running is ended by the last step, which fails the job for it. Files go, too.
 func TestActionFailsForWhatIsLeft(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	at := filepath.Join(t.TempDir(), "at")
 	r := newRunner(t, rigOptions{playbook: waitingAt(at)})
 	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
@@ -62,6 +64,7 @@ func TestActionFailsForWhatIsLeft(t *testing.T) {
 // are over leave no refs there.
 func TestActionKeepsClonesInItsState(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRunner(t, rigOptions{})
 	repo := r.github.Repo(rigRepo)
 	kept := filepath.Join(r.dir, "clones")
@@ -99,6 +102,7 @@ func TestActionKeepsClonesInItsState(t *testing.T) {
 // step of the one that ends first leaves the work of the other alone.
 func TestActionJobsShareTheirStateAtOnce(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRunner(t, rigOptions{})
 	repo := r.github.Repo(rigRepo)
 	r.setEnv(job.InputPrefix+"STATE", filepath.Join(r.dir, "clones"))
@@ -137,6 +141,7 @@ func TestActionJobsShareTheirStateAtOnce(t *testing.T) {
 // A second job in the directory for temporary files of one that works is told so, begins nothing, and removes nothing of the first.
 func TestActionJobsDoNotShareTheirDirectory(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	at := filepath.Join(t.TempDir(), "at")
 	r := newRunner(t, rigOptions{playbook: waitingAt(at)})
 	repo := r.github.Repo(rigRepo)
@@ -166,6 +171,7 @@ func TestActionJobsDoNotShareTheirDirectory(t *testing.T) {
 // The refs of a session that another host has now are not the job's to remove: that host may use the same clone.
 func TestActionLeavesTheRefsOfASessionThatItLost(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRunner(t, rigOptions{})
 	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
 	r.event("issues", labelEvent("agentmux:quick"))
@@ -211,6 +217,7 @@ func TestActionLeavesTheRefsOfASessionThatItLost(t *testing.T) {
 // Transcripts are kept where they are asked for and the repository is private, and nowhere else.
 func TestActionKeepsTranscriptsOfPrivateRepositories(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, private := range map[string]bool{"public": false, "private": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

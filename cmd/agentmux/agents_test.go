@@ -15,6 +15,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/agent/modeltest"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
@@ -25,6 +26,7 @@ import (
 // writes its results with its own tools, and submits them through the tool server. One
 // review fails, so that a fix round is part of it.
 func TestAgents(t *testing.T) {
+	testfull.Only(t)
 	table := newSeenTable(t)
 	for _, provider := range slices.Sorted(maps.Keys(knownHands())) {
 		for _, transport := range []agent.Transport{agent.Headless, agent.TUI} {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -101,6 +102,7 @@ func (s *shopper) noneKept() {
 // Without a terminal to ask at, everything else that is wrong is said nevertheless; only a start that
 // could be made but for the answer is refused for the terminal.
 func TestAgentsStartMissesTheTerminalLast(t *testing.T) {
+	testfull.Only(t)
 	const missing = "there is no terminal to ask at"
 	s := newShopper(t, strings.Replace(teamFile, "branch: feature/words", "branch: main", 1))
 	s.commit()
@@ -131,6 +133,7 @@ func TestAgentsStartMissesTheTerminalLast(t *testing.T) {
 // An interrupt at any question leaves nothing behind, and with --new the run as it was: every question
 // comes before anything is made or removed.
 func TestAgentsStartInterruptedAtAQuestion(t *testing.T) {
+	testfull.Only(t)
 	s := newShopper(t, "on_complete: [test]\n"+teamFile)
 	s.write(filepath.Join(s.clone, ".agentmux", "config.yaml"), "version: 2\nsandbox: {setup: [make, deps]}\nagents: {test_command: [make, check]}\n")
 	s.commit()

@@ -9,11 +9,13 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/team"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // A branch that moves while its agent works stays as it is. The run and its status tell where the work is instead.
 func TestProtocolM5ABranchThatMovedIsTold(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	playbook := strings.Replace(teamPlaybook, "      - submit: {tool: submit_done}\n", "      - hang: true\n", 1)
 	r := newRig(t, rigOptions{playbook: playbook, config: "sandbox: {unsafe_flags: true}\n"})
 	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), teamFile)

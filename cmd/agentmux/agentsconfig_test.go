@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -18,6 +19,7 @@ import (
 // is about the subplans of an issue.
 func TestAgentsScopePolicyOfTheConfiguration(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	const file = "session: shop\nagents:\n  - {name: words, branch: feature/words, task: Write the words, scope: [docs/]}\n"
 	for name, c := range map[string]struct {
 		config, marker string
@@ -51,6 +53,7 @@ func TestAgentsScopePolicyOfTheConfiguration(t *testing.T) {
 // An agent that others wait for gets no terminal, unless agents.headless is false.
 func TestAgentsHeadlessOfTheConfiguration(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for setting, want := range map[string]agent.Transport{"": agent.Headless, ", headless: true": agent.Headless, ", headless: false": agent.TUI} {
 		t.Run(strings.TrimPrefix(setting, ", "), func(t *testing.T) {
 			t.Parallel()
@@ -67,6 +70,7 @@ func TestAgentsHeadlessOfTheConfiguration(t *testing.T) {
 // The agents file is agents.file of the configuration, but for --file.
 func TestAgentsFileOfTheConfiguration(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: teamPlaybook, config: "sandbox: {unsafe_flags: true}\n"})
 	r.write(filepath.Join(r.clone, ".agentmux", "config.yaml"), "version: 2\nagents: {file: teams/shop.yml}\n")
 	if res := r.expect(exit.BadUsage, "agents", "start", "--yes", "--headless"); !strings.Contains(res.err, filepath.Join(r.clone, "teams", "shop.yml")+" cannot be read") {

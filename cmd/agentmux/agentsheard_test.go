@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/agentmux/agentmux/bot/ear"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows/agents"
@@ -74,9 +74,7 @@ func (r *rig) asksOn(issue int) string {
 // there; what is meant for another agent or for the whole run is refused there, with the reason, and so is who
 // may not give commands.
 func TestGitHub54AgentsHearTheCommentsOfTheirOwnIssues(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for three looks, " + ear.PollEvery.String() + " each")
-	}
+	testfull.Only(t)
 	t.Parallel()
 	r, second := heardRun(t)
 	r.github.AddUser(fakehub.UserSpec{Login: "wil", Roles: map[string]fakehub.Role{rigRepo: fakehub.Write}})
@@ -180,6 +178,7 @@ func (r *rig) question(id string) orchestrator.Question {
 // when the session has it.
 func TestGitHub56AnAgentIsAnsweredOnceWhoeverIsKilled(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r, second := heardRun(t)
 	hub := r.github.Repo(rigRepo)
 	start := []string{"agents", "start", "--yes", "--headless"}
@@ -222,6 +221,7 @@ func TestGitHub56AnAgentIsAnsweredOnceWhoeverIsKilled(t *testing.T) {
 // ends without hearing it, and owes no receipt.
 func TestGitHub54AnAgentWhoseIssueIsOfAnotherHostHearsNothing(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r, second := heardRun(t)
 	hub := r.github.Repo(rigRepo)
 	start := []string{"agents", "start", "--yes", "--headless"}

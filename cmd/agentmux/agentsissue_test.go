@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/origin"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -28,6 +29,7 @@ const issuePlaybook = teamPlaybook + `  - role: build
 // is stacked on it. The issues are claimed for that time.
 func TestProtocolM5AgentsThatWorkForIssues(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: issuePlaybook, config: "sandbox: {unsafe_flags: true}\ngithub: {write_interval: 0s}\ncheckpoint: {remote: false}\n"})
 	hub := r.github.Repo(rigRepo)
 	second := hub.AddIssue(fakehub.IssueSpec{Title: "Greet the world", Body: "Say hello to <!-- hidden --> everybody.", Author: rigOwner})
@@ -129,6 +131,7 @@ agents:
 // An agent that works for an issue says, too, what it sees none of.
 func TestTheContentThatAgentsOfAFileLackIsTold(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{
 		playbook: teamPlaybook, config: "sandbox: {unsafe_flags: true}\ngithub: {write_interval: 0s}\ncheckpoint: {remote: false}\n",
 		files: map[string]string{

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -16,9 +17,7 @@ import (
 // was not: the same branches, one pull request for each agent, no agent started twice.
 func TestKilledTeamsEndTheSame(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("a run per moment")
-	}
+	testfull.Only(t)
 	rig := func() *rig {
 		r := newRig(t, rigOptions{playbook: teamPlaybook, config: "sandbox: {unsafe_flags: true}\n"})
 		r.write(filepath.Join(r.clone, ".dmux-agents.yml"), strings.Replace(teamFile, "agents:\n", "on_complete: [push, pr]\nagents:\n", 1))

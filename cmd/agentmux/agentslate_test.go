@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // pushedLate is a run whose machine is gone, and which pushed the branch of an agent, at was, and opened its pull request after its
@@ -46,6 +47,7 @@ func pushedLate(t *testing.T) (repo *fakehub.Repo, other *rig, was string) {
 // and one pull request, and nothing that was pushed is lost.
 func TestProtocolR7ABranchThatWasPushedAfterTheCheckpointIsContinued(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	repo, other, was := pushedLate(t)
 	res := other.expect(exit.Done, "agents", "start", "--yes", "--headless", "--from-checkpoint", "--take")
 
@@ -83,6 +85,7 @@ func TestProtocolR7ABranchThatWasPushedAfterTheCheckpointIsContinued(t *testing.
 // A machine that died before its first checkpoint still holds the issues of its run. Another one that takes them begins the run.
 func TestARunThatWasNeverSavedBeginsElsewhere(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	o := rigOptions{config: "github: {write_interval: 0s}\n", playbook: diamondSteps(map[string]string{"base": "      - hang: true\n"})}
 	r := newRig(t, o)
 	const file = "session: shop\nagents:\n  - {name: base, branch: f/base, issue: 1}\n"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/mail"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -129,6 +130,7 @@ func TestAgentsWriteToOneAnother(t *testing.T) {
 // which an agent cannot make.
 func TestAMessageOfAnotherSenderIsClaimed(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{config: "sandbox: {unsafe_flags: true}\n", playbook: `version: 1
 agents:
   - role: build
@@ -164,6 +166,7 @@ agents:
 // A person who does not wait for what becomes of a message leaves it to the session.
 func TestAMessageOutlivesTheCommandThatSentIt(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{config: "sandbox: {unsafe_flags: true}\n", playbook: `version: 1
 agents:
   - role: build
@@ -220,9 +223,6 @@ agents:
 // one, each message once.
 func TestMessagesOutliveAKilledHost(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("a run for a moment")
-	}
 	r := newRig(t, rigOptions{playbook: talkPlaybook, config: "sandbox: {unsafe_flags: true}\n"})
 	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), mailFile)
 	r.killAfter(9, "agents", "start", "--yes", "--headless")

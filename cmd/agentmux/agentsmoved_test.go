@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -49,6 +50,7 @@ const (
 // pull request for each agent.
 func TestProtocolR7ARunOfAgentsContinuesElsewhere(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	config := "github: {write_interval: 0s}\n"
 	r := newRig(t, rigOptions{config: config, playbook: diamondSteps(map[string]string{
 		"base": writes("base") + submits, "left": writes("left") + submits, "right": writes("right") + "      - hang: true\n", "top": dies,

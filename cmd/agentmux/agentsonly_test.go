@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // --only takes an agent with those that it needs and no other, the start shows them, and a cleanup gives up the work of the
 // agent that --discard names and keeps that of the other one.
 func TestAgentsStartOnlyAndCleanupDiscard(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: teamPlaybook, config: "sandbox: {unsafe_flags: true}\n"})
 	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), teamFile+"  - name: other\n    branch: feature/other\n    task: Write what nobody waits for\n")
 	out := r.expect(exit.Done, "agents", "start", "--yes", "--headless", "--only", "greeting").out

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/workflows/agents"
 )
 
@@ -118,6 +119,7 @@ func TestProtocolM4NothingIsMadeBeforeTheAnswer(t *testing.T) {
 
 // A clone or a place that no run can begin in is refused with what to do, and nothing is made.
 func TestAgentsStartOfBadPlaces(t *testing.T) {
+	testfull.Only(t)
 	t.Run("no commit", func(t *testing.T) {
 		s := newShopper(t, teamFile)
 		if out := s.starts(exit.BadUsage, "n\n"); !strings.Contains(out, "commit") {
@@ -169,6 +171,7 @@ func TestAgentsStartOfBadPlaces(t *testing.T) {
 
 // Every mistake of a file is said before anything else is looked at, by the same code that init uses.
 func TestAgentsStartOfBadFiles(t *testing.T) {
+	testfull.Only(t)
 	s := newShopper(t, "")
 	s.commit()
 	files := map[string]struct{ text, want string }{
@@ -205,6 +208,7 @@ func TestAgentsStartOfBadFiles(t *testing.T) {
 
 // An agents file that is a pipe which nothing writes to, or that has no end, holds nothing up.
 func TestAgentsStartOfAFileWithoutEnd(t *testing.T) {
+	testfull.Only(t)
 	s := newShopper(t, "session: s\n")
 	s.commit()
 	before := s.cloneFiles()

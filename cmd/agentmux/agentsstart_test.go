@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/team"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
@@ -179,6 +180,7 @@ func (r *rig) fetched(told, file string) string {
 // agent end it otherwise.
 func TestAgentsRetry(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	random := make([]byte, 18)
 	_, _ = rand.Read(random)
 	secret := fmt.Sprintf("ghp_%x", random)
@@ -339,6 +341,7 @@ func TestAgentsStartRefuses(t *testing.T) {
 // stands in its workspace, and what depends on it starts.
 func TestProtocolM6ASecondStart(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	playbook := strings.Replace(teamPlaybook, "      - submit: {tool: submit_done}\n", "      - hang: true\n", 1)
 	r := newRig(t, rigOptions{playbook: playbook, config: "sandbox: {unsafe_flags: true}\n"})
 	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), teamFile)

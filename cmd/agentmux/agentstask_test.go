@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/mail"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -67,6 +68,7 @@ func (r *rig) letters() map[string]mail.Message {
 // message. A person takes a message of a run that works as read, and has one delivered again.
 func TestTasksPromptsAndAPersonsHandInMessages(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{config: "sandbox: {unsafe_flags: true}\n"})
 	open := filepath.Join(r.dir, "open")
 	r.write(filepath.Join(r.dir, "playbook.yaml"), strings.ReplaceAll(taskPlaybook, "OPEN", open))

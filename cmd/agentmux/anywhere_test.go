@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -40,6 +41,7 @@ func (r *rig) codes(b *background, repo string) session.Entry {
 // runs. The bot does what it is told, and no other process does.
 func TestSessionsOfTheBotAreSteeredFromAnywhere(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	gate := filepath.Join(t.TempDir(), "go")
 	r := newRig(t, rigOptions{playbook: heldUntil(gate), unlabel: true, config: botConfig})
 	repo := r.github.Repo(rigRepo)
@@ -147,6 +149,7 @@ func TestSessionsOfTheBotAreSteeredFromAnywhere(t *testing.T) {
 // runs beside: on the same branch and pull request, under its claim.
 func TestTheBotMakesChangesThatATerminalAsksFor(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	gate := filepath.Join(t.TempDir(), "go")
 	louder := strings.Replace(heldUntil(gate), `- write: {file: a.txt, text: "two\n"}`, `- run: {argv: [sh, -c, 'echo two >> a.txt']}`, 1) // each round changes it
 	r := newRig(t, rigOptions{playbook: louder, unlabel: true, config: botConfig})
@@ -193,6 +196,7 @@ func TestTheBotMakesChangesThatATerminalAsksFor(t *testing.T) {
 // gives the claim back.
 func TestWithoutABotACommandContinuesItsSession(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	gate := filepath.Join(t.TempDir(), "go")
 	r := newRig(t, rigOptions{playbook: heldUntil(gate), unlabel: true, config: botConfig, files: map[string]string{
 		"README.md": "# widgets\n", "a.txt": "one\n", "b.txt": "one\n", ".agentmux/config.yaml": "version: 2\ndefaults: {max_review_iterations: 1}\n",

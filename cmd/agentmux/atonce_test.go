@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -16,9 +17,7 @@ import (
 // makes the session and leads it to its end, the others say that it is being worked on.
 func TestIssueStartedAtOnce(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("a whole session")
-	}
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	var starts []*exec.Cmd
 	for range 4 {
@@ -43,6 +42,7 @@ func TestIssueStartedAtOnce(t *testing.T) {
 // has it, with the claim that the killed one left, and the others name that process.
 func TestResumeStartedAtOnce(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: heldPlaybook})
 	first := r.background(append([]string{"issue", "1"}, quickRun...)...)
 	e := r.atWork("coder")

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // ownConfig is the person's own configuration in a rig.
@@ -25,6 +26,7 @@ func (r *rig) ownConfig() string {
 // exit code 2, writes nothing on the server and takes no lock.
 func TestBotSaysAllThatKeepsItFromBeginning(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{unlabel: true, config: botConfig, github: fakehub.Options{Repos: []fakehub.RepoSpec{{Owner: "acme", Name: "gears", Private: true}}}})
 	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -188,6 +190,7 @@ func TestBotServesARepositoryOnce(t *testing.T) {
 // line for somebody who may, and the repository is served.
 func TestGitHub78BotMakesTheRequestLabel(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{unlabel: true, config: strings.Replace(botConfig, "bot: {", "bot: {label: work, ", 1)})
 	refused := fakehub.Fault{Route: "POST .../labels", Status: 403, Message: "Resource not accessible by personal access token"}
 	r.github.Inject(refused)

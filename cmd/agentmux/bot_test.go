@@ -18,6 +18,7 @@ import (
 	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/internal/agent/cooldown"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -83,6 +84,7 @@ func heldUntil(file string) string {
 // A label is all it takes: with --once, the bot serves every request and ends.
 func TestBotOnceServesEveryRequest(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook, unlabel: true, config: botConfig})
 	repo := r.github.Repo(rigRepo)
 	repo.Label(1, "agentmux:quick", rigOwner)
@@ -115,6 +117,7 @@ func TestBotOnceServesEveryRequest(t *testing.T) {
 // What the server refuses until a person changes something is named at the end of --once.
 func TestBotOnceEndsWithWhatIsRefused(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for route, want := range map[string]string{
 		"GET .../collaborators/{login}/permission": "acme/widgets#1 is not served: ",
 		"GET .../issues": "acme/widgets is not served: ",
@@ -224,6 +227,7 @@ func (r *rig) said(b *background, issue int, text, last string) {
 // asked for once more when the text of the issue was edited, and its agent told what it has to know.
 func TestBotHearsComments(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	hears := strings.Replace(quickPlaybook, "      - write: {file: a.txt", "      - hear: keep the old flag\n      - write: {file: a.txt", 1)
 	r := newRig(t, rigOptions{playbook: hears, unlabel: true, config: botConfig + "approval: {plan: true}\ncheckpoint: {remote: false}\n", github: fakehub.Options{
 		Users: []fakehub.UserSpec{{Login: "stranger"}},
@@ -281,6 +285,7 @@ func TestBotHearsComments(t *testing.T) {
 // A bot that is killed or stopped leaves its agents at work; the next one continues with them.
 func TestBotAdoptsWhatTheFormerOneLeft(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, sig := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "stopped": syscall.SIGTERM} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -293,6 +298,7 @@ func TestBotAdoptsWhatTheFormerOneLeft(t *testing.T) {
 // speak with it, are of the build before, and so is the form of the session's state.
 func TestGitHub89ABotOfAnotherBuildAdoptsTheAgents(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	adopted(t, syscall.SIGTERM, true)
 }
 
@@ -415,6 +421,7 @@ func adopted(t *testing.T, sig syscall.Signal, upgraded bool) {
 // Who asked for the work may lose the permission while agents work: nothing is pushed then.
 func TestBotPushesNothingForSomebodyWhoMayNotAsk(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	gate := filepath.Join(t.TempDir(), "go")
 	r := newRig(t, rigOptions{playbook: heldUntil(gate), unlabel: true, config: botConfig, github: fakehub.Options{
 		Users: []fakehub.UserSpec{{Login: "eve", Roles: map[string]fakehub.Role{rigRepo: fakehub.Write}}},
@@ -499,6 +506,7 @@ agents:
 // agents away.
 func TestBotFollowsItsPullRequest(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{
 		playbook: followPlaybook + strings.TrimPrefix(quickPlaybook, "version: 1\nagents:\n"), unlabel: true, config: botConfig + "followup: {quiet: 10s}\n",
 	})
@@ -531,6 +539,7 @@ func TestBotFollowsItsPullRequest(t *testing.T) {
 // An organisation is searched for requests; a repository with one is served.
 func TestBotServesAnOrganisation(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook, unlabel: true, config: botConfig})
 	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
 	res := r.expect(0, "bot", "--org", "acme", "--once")
@@ -640,6 +649,7 @@ func TestBotDryRunWritesNothing(t *testing.T) {
 // waits and goes on by itself.
 func TestBotRefusesABadBaseAndWaitsForTheMachine(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{
 		playbook: quickPlaybook, unlabel: true, config: botConfig,
 		files: map[string]string{"README.md": "# widgets\n", "a.txt": "one\n", "b.txt": "one\n", ".agentmux/config.yaml": "version: 2\nreview: {max_iterations: many}\n"},
@@ -674,6 +684,7 @@ func TestBotRefusesABadBaseAndWaitsForTheMachine(t *testing.T) {
 // A command on an issue without a session is refused in words, once, also when its bot is restarted.
 func TestSecurity26ARefusedCommandWithoutASessionGetsAReply(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook, unlabel: true, config: botConfig, github: fakehub.Options{Users: []fakehub.UserSpec{{Login: "stranger"}}}})
 	repo := r.github.Repo(rigRepo)
 	b := r.background("bot")

@@ -6,12 +6,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // A token that is revoked while agents work stops nothing: what is owed waits, /healthz says why, and the
 // next token in the file has all of it caught up without a restart.
 func TestGitHub85ARevokedTokenIsReplacedUnderTheBot(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	gate, address := filepath.Join(t.TempDir(), "go"), freeAddress(t)
 	r := newRig(t, rigOptions{playbook: heldUntil(gate), unlabel: true,
 		config: strings.Replace(botConfig, `status_addr: ""`, `status_addr: "`+address+`"`, 1) + unpaced})

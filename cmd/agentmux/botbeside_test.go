@@ -3,11 +3,14 @@ package main
 import (
 	"syscall"
 	"testing"
+
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // A question of a session of the bot is answered from a terminal of its machine, and the issue says so.
 func TestAnswerBesideTheBot(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: parkedPlaybook, unlabel: true, config: botConfig})
 	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
 	b := r.background("bot")

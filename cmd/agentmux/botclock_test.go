@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // What GitHub dates is as old as GitHub's clock says. On a machine that is more than a day ahead a command is
 // carried out, and a comment whose answer was lost is found again, and not made twice.
 func TestBotTellsTheTimeByTheServer(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	const ahead = 30 * time.Hour
 	r := newRig(t, rigOptions{unlabel: true, config: botConfig, github: fakehub.Options{
 		Now: func() time.Time { return time.Now().Add(-ahead) },

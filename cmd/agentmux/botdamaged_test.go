@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -15,6 +16,7 @@ import (
 // its directory is removed, its issue is told so.
 func TestBotKeepsTheClaimOfADamagedSession(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, c := range map[string]struct {
 		damage func(file string) error
 		told   string

@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/journal"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // A disk that takes no ticket, no claim and then no record of the decision delays a request. It is
 // neither lost nor carried out twice, and nothing has to be started again.
 func TestGitHub80ARequestWaitsForTheDisk(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook, unlabel: true, config: botConfig})
 	repo := r.github.Repo(rigRepo)
 	b := r.background("bot")

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // behind has the commands of the rig reach the API through a server that may answer GraphQL by itself, and change what
@@ -87,6 +89,7 @@ var answeredThenChanged = func() string {
 // the pull request stays a draft. An answer of GraphQL that tells of a part is read in the other way.
 func TestGitHub84ABotOfAServerWithoutGraphQL(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, tc := range map[string]struct {
 		answers func(http.ResponseWriter) bool
 		changes func(map[string]any)

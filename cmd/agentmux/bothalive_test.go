@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -28,9 +29,7 @@ func (r *rig) botSaved(b *background) (here func() session.Entry) {
 // Row R7, case 67: a machine that was thought to be gone is alive when another one has its session. It stops its agents, keeps
 // what they had not handed in, and writes nothing more; the other one ends the session with one result.
 func TestGitHub67TheMachineThatLostItsClaimIsAlive(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a minute")
-	}
+	testfull.Only(t)
 	t.Parallel()
 	o := rigOptions{playbook: heldPlaybook, unlabel: true, config: botConfig}
 	first := newRig(t, o)

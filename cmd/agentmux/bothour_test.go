@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -18,6 +19,7 @@ import (
 // meanwhile, and people ask for more. When GitHub is back all of it is carried out, each thing once.
 func TestGitHub52AnHourWithoutGitHub(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	var late atomic.Int64
 	gate, ahead := filepath.Join(t.TempDir(), "go"), filepath.Join(t.TempDir(), "ahead")
 	r := newRig(t, rigOptions{playbook: heldUntil(gate), unlabel: true, config: botConfig + unpaced, github: fakehub.Options{

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 const (
@@ -19,9 +21,7 @@ const (
 // AGENTMUX_BOT_KILLS (default 5) are dead; each time the next bot continues, and the end is that of a
 // story without a kill. Story i of AGENTMUX_BOT_SEED (default 1) draws the same lives again.
 func TestBotKilledAtRandom(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a minute and more")
-	}
+	testfull.Only(t)
 	t.Parallel()
 	kills, seed := numberOf("AGENTMUX_BOT_KILLS", 5), numberOf("AGENTMUX_BOT_SEED", 1)
 	whole := newBotStory(t)

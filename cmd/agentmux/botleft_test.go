@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -19,9 +20,7 @@ import (
 // the comment leaves it to that host for its minute, and gives the answer once the claim is left, to the session that it
 // continues.
 func TestGitHub82AnAnswerToABotThatIsGone(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for looks of an ear")
-	}
+	testfull.Only(t)
 	t.Parallel()
 	later := &atomic.Int64{}
 	o := rigOptions{playbook: parkedPlaybook, unlabel: true, config: botConfig, github: fakehub.Options{

@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -23,6 +24,7 @@ import (
 // same: no comment is tried twice, and what would stand on the issue stands on the pull request.
 func TestGitHub74ABotWorksOnALockedIssue(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, before := range map[string]bool{"before": true, "during": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -75,6 +77,7 @@ func (r *rig) silentOn(issue int, before bool) {
 // the session of a locked issue as a label does. The comment gets no receipt.
 func TestGitHub74OtherWaysToAskForALockedIssue(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	app := everything()
 	t.Run("a comment", func(t *testing.T) {
 		t.Parallel()
@@ -114,6 +117,7 @@ func TestGitHub74OtherWaysToAskForALockedIssue(t *testing.T) {
 // somebody without a role, and one that is edited after the label, are counted and in no file of the session.
 func TestGitHub45ABotUsesTheCommentsOfThoseWhoMaySteer(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	later := &atomic.Int64{}
 	r := newRig(t, rigOptions{playbook: quickPlaybook, unlabel: true, config: botConfig, github: fakehub.Options{
 		Now: func() time.Time { return time.Now().Add(time.Duration(later.Load()-60) * time.Second) },

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -52,6 +53,7 @@ func (r *rig) coderAtWork(repo string) bool {
 // asked for once more.
 func TestBotEndsASessionWhoseFilesAreGone(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for what, gone := range map[string]func(r *rig) string{
 		"session":           func(r *rig) string { return r.served(rigRepo)[0].Dir },
 		"managed directory": func(r *rig) string { return r.managed(rigRepo) },
@@ -88,6 +90,7 @@ func TestBotEndsASessionWhoseFilesAreGone(t *testing.T) {
 // taken for one that another host has.
 func TestGitHub89ASessionThatCannotBeRunIsRunAgain(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r, b, open := twoAtWork(t)
 	b.exit(syscall.SIGKILL)
 	log := filepath.Join(r.served(rigRepo)[0].Dir, session.HostLog)
@@ -119,6 +122,7 @@ func TestGitHub89ASessionThatCannotBeRunIsRunAgain(t *testing.T) {
 // once more and begins in the same comment. What was damaged is kept by another name.
 func TestBotJudgesTheRequestOfALostTicketOnceMore(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for what, lose := range map[string]func(file string) error{
 		"torn":    func(file string) error { return os.Truncate(file, 40) },
 		"removed": os.Remove,
@@ -173,6 +177,7 @@ func (r *rig) store(repo string) string {
 // what it began with is fetched again. The next request begins, or continues the session that waits, and other sessions continue.
 func TestBotOutlivesItsHostRepository(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for what, restarts := range map[string]bool{"under the bot": false, "while it is down": true} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()

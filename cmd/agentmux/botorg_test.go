@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // A fork of an organisation is served only if somebody names it: anybody may bring one there.
 func TestSecurity1ABotRefusesAForkThatIsNotNamed(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, tc := range map[string]struct {
 		args []string
 		done bool
@@ -60,6 +62,7 @@ func TestBotSaysWhatItWaitsFor(t *testing.T) {
 // alone; only the search has one for all of them.
 func TestGitHub16ABotOfAnOrganisationOnEachServer(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, tc := range map[string]struct {
 		github fakehub.Options
 		api    func(*fakehub.Server) string // that the environment names; empty: it follows from the server

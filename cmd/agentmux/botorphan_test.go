@@ -12,6 +12,7 @@ import (
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -19,6 +20,7 @@ import (
 // person: once, with the workflow that the label named, and in the same comment.
 func TestBotTakesOverTheQueueOfAHostThatIsGone(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	o := rigOptions{playbook: quickPlaybook, unlabel: true, config: botConfig}
 	first := newRig(t, o)
 	repo := first.github.Repo(rigRepo)
@@ -110,6 +112,7 @@ func (r *rig) asJob(id string) {
 // A bot whose claim is made only after another host has served the request gives it back and begins nothing.
 func TestGitHub36ABotThatClaimsTooLateBeginsNothing(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{unlabel: true, config: botConfig})
 	repo, claimed := r.github.Repo(rigRepo), make(chan struct{})
 	r.github.Inject(fakehub.Fault{Route: "GIT push", Times: 1, Hold: claimed})
@@ -132,6 +135,7 @@ func TestGitHub36ABotThatClaimsTooLateBeginsNothing(t *testing.T) {
 // A command whose claim is made only after another host has served the label that it found begins nothing.
 func TestGitHub36ACommandThatClaimsTooLateBeginsNothing(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	repo, claimed := r.github.Repo(rigRepo), make(chan struct{})
 	r.github.Inject(fakehub.Fault{Route: "GIT push", Times: 1, Hold: claimed})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // redPlaybook says two at first, and mends what a check shows after that.
@@ -23,6 +24,7 @@ agents:
 // A required check that fails, alone, leads to one round of the session, which is told what it shows.
 func TestBotFollowsARedCheckAlone(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	status, hooks, secret := freeAddress(t), freeAddress(t), strings.Repeat("s3cret-", 4)
 	r := newRig(t, rigOptions{
 		playbook: redPlaybook + strings.TrimPrefix(quickPlaybook, "version: 1\nagents:\n"), unlabel: true,

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -13,6 +14,7 @@ import (
 // comment; if the text of the issue was edited since, another one begins.
 func TestALabelThatIsSetAgainContinuesTheSession(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	hears := strings.Replace(quickPlaybook, "      - write: {file: a.txt", "      - hear: keep the old flag\n      - write: {file: a.txt", 1)
 	r := newRig(t, rigOptions{playbook: hears, unlabel: true, config: botConfig + "checkpoint: {remote: false}\n", github: fakehub.Options{}})
 	repo := r.github.Repo(rigRepo)
@@ -49,6 +51,7 @@ func TestALabelThatIsSetAgainContinuesTheSession(t *testing.T) {
 // takes, and the answer continues it.
 func TestALabelBeginsNothingBesideASessionThatWaits(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: parkedPlaybook, unlabel: true, config: botConfig + parksSoon + "checkpoint: {remote: false}\n"})
 	repo := r.github.Repo(rigRepo)
 	b := r.background("bot")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -18,6 +19,7 @@ import (
 // another repository that took over the second one.
 func TestGitHub87ARepositoryMovesUnderASession(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	gate := filepath.Join(t.TempDir(), "go")
 	r := newRig(t, rigOptions{playbook: heldUntil(gate), unlabel: true, config: botConfig})
 	repo := r.github.Repo(rigRepo)
@@ -84,6 +86,7 @@ func (r *rig) takeover(name string) *fakehub.Repo {
 // permission of who asked is that in this one. Of a repository that was deleted, nothing goes anywhere.
 func TestGitHub87NothingIsWrittenToARepositoryThatTookTheName(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, c := range map[string]struct {
 		leave func(repo *fakehub.Repo)
 		says  string // why nothing is pushed; empty: it is done

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -30,9 +31,7 @@ func runAhead(panes string) int {
 // A bot that is stopped under a session for longer than its claim counts is woken when another one has ended that session.
 // Its agents hand their work in, and it writes nothing of it.
 func TestGitHub79AStoppedBotWritesNothingOnceItIsWoken(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes two sessions")
-	}
+	testfull.Only(t)
 	t.Parallel()
 	gate, ahead := filepath.Join(t.TempDir(), "go"), filepath.Join(t.TempDir(), "ahead")
 	o := rigOptions{playbook: heldUntil(gate), unlabel: true, config: botConfig}

@@ -6,12 +6,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // A repository is renamed after a session of it has made its pull request. The next command on the issue continues from
 // what the session has integrated, which only its host repository has; an earlier version had one of the new name.
 func TestGitHub87ASessionGoesOnAfterARename(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	const again = "version: 1\nagents:\n" + `  - role: coder
     round: 1
     steps:

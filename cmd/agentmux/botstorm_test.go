@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -36,9 +37,7 @@ var storms = map[string]struct {
 // and nothing doubled, the end is that of a story without faults. AGENTMUX_BOT_STORMS is in
 // how many of them (default 1).
 func TestBotThroughStorms(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a minute and more")
-	}
+	testfull.Only(t)
 	t.Parallel()
 	whole := newBotStory(t)
 	whole.lead(0)
@@ -81,9 +80,7 @@ func TestBotThroughStorms(t *testing.T) {
 // agentmux issue on some of the same issues: each issue is worked on once, and none is forgotten.
 // AGENTMUX_BOT_RACE is how many issues (default 4); there is a bot for each two, but at most mostBots.
 func TestBotsRaceForIssues(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a minute and more")
-	}
+	testfull.Only(t)
 	t.Parallel()
 	issues := numberOf("AGENTMUX_BOT_RACE", 4)
 	manyRequests := fakehub.Options{Enterprise: issues > 50} // it counts none, and all the bots have one account

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // referencePlaybook is the run by which costs are compared: two coders side by side, two
@@ -43,10 +44,8 @@ func reference(tb testing.TB, seconds string) *rig {
 const unhurried = "9"
 
 func TestGitHub71ReferenceSessionStaysInBudget(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a minute")
-	}
 	t.Parallel()
+	testfull.Only(t) // takes a minute
 	r := reference(t, unhurried)
 	looks := r.looks(1)
 	r.github.AssertBudget(t, rigBot, fakehub.Budget{Requests: fakehub.Reference.Requests + looks, ContentWrites: fakehub.Reference.ContentWrites})

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -139,6 +140,7 @@ func (r *rig) received() string {
 // in, in every disguise.
 func TestSecurity7TheTokenDoesNotLeave(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	t.Run("by what is written on issue and pull request", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, rigOptions{})
@@ -358,6 +360,7 @@ func commitPlaybook(exit, token string) string {
 // into files, a name, a question and what they print, and reads what is kept of it.
 func TestSecurity33CheckpointsHoldNoSecret(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{})
 	token := r.github.Token(rigBot)
 	book := commitPlaybook("content", token)

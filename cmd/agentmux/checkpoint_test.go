@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -56,6 +57,7 @@ func (r *rig) saveOften() {
 // with what another machine needs to continue. It stays there when the host is killed.
 func TestACheckpointGetsToTheServerWhileAgentsWork(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: heldPlaybook})
 	r.saveOften()
 	b := r.background(append([]string{"issue", "1"}, quickRun...)...)
@@ -88,6 +90,7 @@ func TestACheckpointGetsToTheServerWhileAgentsWork(t *testing.T) {
 // checkpoint.remote: false keeps checkpoints here.
 func TestCheckpointsStayHereIfThatIsWanted(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	config := filepath.Join(r.dir, "home", ".config", "agentmux", "config.yaml")
 	r.write(config, r.read(config)+"checkpoint: {remote: false}\n")
@@ -100,6 +103,7 @@ func TestCheckpointsStayHereIfThatIsWanted(t *testing.T) {
 // clean removes the checkpoint of a session from the server with it.
 func TestCleanRemovesTheCheckpointFromTheServer(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.quick(0)
 	e := r.session()

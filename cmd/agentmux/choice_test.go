@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -50,6 +51,7 @@ func TestProtocolE2MistypedCommands(t *testing.T) {
 
 func TestProtocolE4EveryWayToNameASession(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	for _, c := range []struct {
 		name  string
@@ -111,6 +113,7 @@ func TestProtocolE4EveryWayToNameASession(t *testing.T) {
 // Without a name the session is meant that the command can apply to.
 func TestProtocolE4TheOnlyOneACommandCanApplyTo(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: heldPlaybook})
 	r.expect(2, "resume")
 	for _, name := range []string{"old", "older"} {
@@ -192,6 +195,7 @@ func TestProtocolE1MistakesInTwoFiles(t *testing.T) {
 // started there is found there.
 func TestAProjectBelowTheCloneHasItsOwnSessions(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	root := r.clone
 	r.write(filepath.Join(root, "part", ".agentmux", "config.yaml"), "version: 2\ndefaults: {workflow: quick}\n")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -28,6 +29,7 @@ func (r *rig) ourRefs() (list []string) {
 // session's own next host continues with the claim, and at the end it is given back.
 func TestGitHub88AnIssueIsWorkedOnByOneMachine(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	options := rigOptions{playbook: heldPlaybook}
 	r := newRig(t, options)
 	run := append([]string{"issue", "1"}, quickRun...)
@@ -68,6 +70,7 @@ func TestGitHub88AnIssueIsWorkedOnByOneMachine(t *testing.T) {
 // Case 41: a server that refuses custom refs is named with the setting that does without them.
 func TestGitHub41WithoutCustomRefsThereIsALockOfTheMachine(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.github.Repo(rigRepo).RefusePush(fakehub.HiddenRule("refs/agentmux/*"))
 	run := append([]string{"issue", "1"}, quickRun...)

@@ -6,12 +6,14 @@ import (
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // Case 88: the claim of a host that is gone is left to it, too, until a person says that it is taken; that of one that
 // lives is not taken for any word.
 func TestGitHub88AStaleClaimIsTakenByAWordAlone(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	repo := r.github.Repo(rigRepo)
 	run := append([]string{"issue", "1"}, quickRun...)

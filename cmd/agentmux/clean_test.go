@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -73,6 +74,7 @@ func (s *shelf) age(path string, by time.Duration) {
 
 func TestCleanKeepsWhatIsYoungSmallOrNotEnded(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	fill := func(t *testing.T) *shelf {
 		s := newShelf(t)
 		s.put("c-old", orchestrator.PhaseDone, 300, 500)
@@ -113,6 +115,7 @@ func TestCleanKeepsWhatIsYoungSmallOrNotEnded(t *testing.T) {
 // issue to show it on and one is shown.
 func TestCleanLeavesWhatGitHubDoesNotShowYet(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	s := newShelf(t)
 	s.put("silent", orchestrator.PhaseDone, 300, 1)
 	for name, phase := range map[string]string{"owed": orchestrator.PhaseDone, "owed-failed": orchestrator.PhaseFailed, "shown": orchestrator.PhaseDone} {
@@ -195,9 +198,7 @@ func TestCleanRemovesWhatInterruptedCommandsLeft(t *testing.T) {
 // TestCleanAfterARealRun has git forget what a finished session made, but not its branch.
 func TestCleanAfterARealRun(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("a whole session")
-	}
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.quick(0)
 	e := r.session()

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -29,6 +30,7 @@ func (r *rig) completions(typed ...string) (words []string, directive string) {
 // providers. No server is asked for it.
 func TestShellsCompleteWhatIsThere(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.expect(0, append(issueRun, "--name", "one", "--no-mirror")...)
 	state := filepath.Join(r.held("two"), session.StateFile)

@@ -10,6 +10,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/job"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -37,6 +38,7 @@ func (r *runner) issueText() string {
 // asks for what such a job can do, and that leads to the result.
 func TestSecurity7WhatEndsWithItsRunnerCanBeTriedOnceMore(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRunner(t, rigOptions{playbook: keyPlaybook()})
 	repo := r.github.Repo(rigRepo)
 	repo.Label(1, "agentmux:quick", rigOwner)
@@ -67,6 +69,7 @@ func TestSecurity7WhatEndsWithItsRunnerCanBeTriedOnceMore(t *testing.T) {
 // At a gate such a job keeps its runner, and the approval that its comment asks for reaches it there.
 func TestSecurity7AnApprovalReachesTheRunnerThatHasTheWork(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRunner(t, rigOptions{playbook: keyPlaybook(), config: "approval: {completion: true}\n"})
 	repo := r.github.Repo(rigRepo)
 	repo.Label(1, "agentmux:quick", rigOwner)
@@ -91,6 +94,7 @@ func TestSecurity7AnApprovalReachesTheRunnerThatHasTheWork(t *testing.T) {
 // A job that hands over what the output gate holds back says what is lost and what the next one begins from, which it does.
 func TestSecurity7AHandOverSaysWhatEndsWithItsRunner(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, c := range map[string]struct {
 		saved bool // an earlier state of it is on the server
 		next  string

@@ -11,12 +11,14 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/agent/cooldown"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // While the service of a provider refuses more, the status of a session that may need it says until when, and once the
 // session has ended it does not. doctor says it of the login that a run here would use, not of another one.
 func TestACoolDownIsShown(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	gate := filepath.Join(t.TempDir(), "go")
 	r := newRig(t, rigOptions{playbook: heldUntil(gate)})
 	b := r.background(append([]string{"issue", "1"}, quickRun...)...)

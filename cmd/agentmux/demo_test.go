@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/internal/testexit"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // demonstration is a run of agentmux demo in a place of its own: an empty working directory
@@ -99,6 +100,7 @@ func (d *demonstration) noProcess() {
 // The demonstration shows each part of its story, fits a terminal, and leaves nothing behind.
 func TestTheDemonstrationGoesThroughTheBot(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	d := newDemonstration(t)
 	if err := d.cmd.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, d.printed())
@@ -151,6 +153,7 @@ func TestTheDemonstrationGoesThroughTheBot(t *testing.T) {
 // among them, and with nothing else in the clone.
 func TestTheDemonstrationOfAnAgentsFile(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	d := newDemonstration(t, "--agents", "--keep")
 	if err := d.cmd.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, d.printed())
@@ -195,6 +198,7 @@ func TestTheDemonstrationOfAnAgentsFile(t *testing.T) {
 // not allow is refused with what it allows, and each branch has what the messages led to.
 func TestTheDemonstrationOfMessages(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	d := newDemonstration(t, "--mesh", "--keep")
 	if err := d.cmd.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, d.printed())
@@ -257,6 +261,7 @@ func columnsOf(line string) int {
 
 // An interrupt while agents work leaves nothing behind either; with --keep files alone.
 func TestAnInterruptedDemonstrationLeavesNothing(t *testing.T) {
+	testfull.Only(t)
 	for name, args := range map[string][]string{"removed": nil, "kept": {"--keep"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -292,6 +297,7 @@ func TestAnInterruptedDemonstrationLeavesNothing(t *testing.T) {
 // With --keep the directory stays, and the last lines say what is where.
 func TestAKeptDemonstrationSaysWhereItsFilesAre(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	d := newDemonstration(t, "--keep")
 	if err := d.cmd.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, d.printed())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // gears is a second repository of the rig's GitHub.
@@ -46,6 +47,7 @@ func about(rows []doctor.Probe, repo string) (of []doctor.Probe) {
 // repository for each, without writing. With --write it makes the labels, and a ref that it deletes.
 func TestDoctorProbesEachRepositoryOfTheBot(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newBotRig(t, "bot: {repos: [acme/widgets, acme/gears], status_addr: \"\"}\n")
 	rows := r.probed(0)
 	for _, name := range []string{"git", "tmux", "config", "sandbox", "files", "script", "slots", "webhook", "status", "github", "clock", "account"} {
@@ -92,6 +94,7 @@ func TestDoctorProbesEachRepositoryOfTheBot(t *testing.T) {
 // What a bot cannot do without fails, with the place to change it.
 func TestDoctorFailsForWhatABotNeeds(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newBotRig(t, "bot: {status_addr: \"\"}\n")
 	repo, plain := r.github.Repo(gears), r.read(r.ownConfig())
 	bot := func(code int, args ...string) map[string][]doctor.Probe {
@@ -143,6 +146,7 @@ func TestDoctorProbesTheAppOfEachRepository(t *testing.T) {
 // The files with keys that an agent of the same user can read are named.
 func TestDoctorNamesTheFilesThatAgentsCanRead(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newBotRig(t, "")
 	says(t, r.probed(0, "--repo", gears)["files"], doctor.OK)
 	home := filepath.Join(r.dir, "home")
@@ -170,6 +174,7 @@ func TestDoctorNamesTheFilesThatAgentsCanRead(t *testing.T) {
 // Slots, webhooks and the status address are judged as the bot will judge them.
 func TestDoctorLooksAtWhatABotListensTo(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newBotRig(t, "")
 	plain := r.read(r.ownConfig())
 	probe := func(code int, bot string) map[string][]doctor.Probe {

@@ -13,6 +13,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/cmd/internal/job"
 	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // registered makes the file of a runner's registration and the variables of a job on it.
@@ -28,6 +29,7 @@ func (r *runner) registered(kind, text string) {
 // and writes nothing.
 func TestDoctorProbesTheJob(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRunner(t, rigOptions{})
 	repo := r.github.Repo(rigRepo)
 	r.event("issues", labelEvent("agentmux"))
@@ -145,6 +147,7 @@ func TestDoctorSeesTheShellOfAStep(t *testing.T) {
 // In a clone doctor says what a job would need.
 func TestDoctorProbesACloneForJobs(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{})
 	rows := r.probed(3, "--actions")
 	says(t, rows["event"], doctor.Skipped, "not in a job")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // probed runs doctor and returns its rows by name.
@@ -53,6 +54,7 @@ func everything() map[string]string {
 // grant it, and a token is made of the others.
 func TestGitHub70DoctorNamesEachMissingPermission(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{})
 	config := filepath.Join(r.dir, "home", ".config", "agentmux", "config.yaml")
 	plain := r.read(config)
@@ -89,6 +91,7 @@ func TestGitHub70DoctorNamesEachMissingPermission(t *testing.T) {
 
 func TestDoctorJudgesEveryKindOfToken(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{})
 	use := func(token string) { r.setEnv("AGENTMUX_GITHUB_TOKEN", token) }
 	t.Run("fine-grained", func(t *testing.T) {
@@ -138,6 +141,7 @@ func TestDoctorJudgesEveryKindOfToken(t *testing.T) {
 // Without --write doctor only reads; with it, it leaves nothing but the label.
 func TestDoctorWritesOnlyWhenAsked(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{unlabel: true})
 	rows := r.probed(0)
 	if log := r.github.Log(); len(log) != 0 {
@@ -163,6 +167,7 @@ func TestDoctorWritesOnlyWhenAsked(t *testing.T) {
 
 func TestDoctorSeesWhatBlocksARun(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{files: map[string]string{
 		".github/workflows/ci.yml":   "on: [push, pull_request]\njobs:\n  a:\n    env: {KEY: '${{ secrets.DEPLOY }}'}\n",
 		".github/workflows/main.yml": "on: {push: {branches: [main]}}\nenv: {KEY: '${{ secrets.OTHER }}'}\n",
@@ -205,6 +210,7 @@ func TestDoctorAtAServerOfOnesOwn(t *testing.T) {
 
 func TestDoctorWithoutAnything(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{})
 	for _, c := range []struct {
 		name, row, state string
@@ -256,6 +262,7 @@ func TestDoctorWithoutAnything(t *testing.T) {
 // The output for scripts keeps its names and fields.
 func TestDoctorsJSONIsStable(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{})
 	want := []string{
 		"account", "actions", "base", "branch", "checks", "clock", "clone", "config", "disk", "drafts", "files", "git", "github", "issues", "label",
@@ -315,6 +322,7 @@ func TestDoctorNamesWhatAForkIsOf(t *testing.T) {
 // Without a commit on the server, a fetch does not help.
 func TestDoctorOfARepositoryWithoutCommits(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{})
 	full := r.clone
 	r.clone = filepath.Join(r.dir, "new")
@@ -330,6 +338,7 @@ func TestDoctorOfARepositoryWithoutCommits(t *testing.T) {
 // What keeps our branches from being made in the clone is told before a run needs one.
 func TestDoctorSeesWhatIsInTheWayOfBranches(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{})
 	r.git(r.clone, "branch", "agentmux")
 	says(t, r.probed(3)["clone"], doctor.Failed, "a branch is named agentmux, so none can be named agentmux/...", "git branch -m agentmux NEW-NAME")

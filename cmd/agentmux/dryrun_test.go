@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // Case 69: a dry run of either workflow sends no write and makes no session, and says
@@ -66,6 +67,7 @@ func TestGitHub69ADryRunWritesNothing(t *testing.T) {
 // comments', the labels', the verdict's and the checkpoints'. Between them the order is the clock's.
 func TestGitHub69TheDryRunListsWhatTheRunWrites(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	everything := map[string]string{
 		"contents": "write", "issues": "write", "pull_requests": "write", "statuses": "write", "metadata": "read", "actions": "read", "checks": "read",
 	}
@@ -119,6 +121,7 @@ func TestGitHub69TheDryRunListsWhatTheRunWrites(t *testing.T) {
 // Case 77: an account that may not write leaves the branch in the clone.
 func TestGitHub77TheDryRunOfAnAccountThatMayNotWrite(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook, role: fakehub.Read})
 	args := append([]string{"issue", "1"}, quickRun...)
 	planned := plannedRequests(r.expect(0, append(args, "--dry-run")...).out)
@@ -139,6 +142,7 @@ func TestGitHub77TheDryRunOfAnAccountThatMayNotWrite(t *testing.T) {
 // Who may not write is told to push to their fork, where the clone has one.
 func TestTheLineThatProposesABranchNamesTheFork(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook, role: fakehub.Read})
 	r.expect(0, issueRun...)
 	fork := strings.Replace(r.github.CloneURL(rigRepo), "acme/", "robo/", 1)
@@ -174,6 +178,7 @@ func TestTheLineThatProposesABranchNamesTheFork(t *testing.T) {
 // A dry run of a request lists what its run writes, with and without a server.
 func TestTheDryRunOfARequest(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	args := append([]string{"run", "Say two"}, quickRun...)
 	res := r.expect(0, append(args, "--dry-run")...)
@@ -281,6 +286,7 @@ func wayOf(way string, requests []string) []string {
 // project's own.
 func TestTheDryRunOfEveryWorkflowComesToItsEnd(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook, config: "approval: {plan: true, completion: true}\n"})
 	own := r.expect(0, "workflows", "show", "feature").out
 	r.write(filepath.Join(r.clone, ".agentmux", "workflows", "mine.yaml"), strings.Replace(own, "name: feature", "name: mine", 1))

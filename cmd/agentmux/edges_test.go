@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -105,6 +106,7 @@ func TestAProjectWhosePathIsNotUTF8IsRefused(t *testing.T) {
 // A branch in the way of those of sessions is told before a session is made, with what to do.
 func TestABranchInTheWayIsAMatterOfTheClone(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook, config: "github: {push: false}\n"})
 	r.git(r.clone, "branch", "agentmux")
 	for _, more := range [][]string{quickRun, {"--dry-run"}} {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // elsewhere is another implementation of the same contract: its REST interface lies below
@@ -72,6 +73,7 @@ func newElsewhere(t *testing.T, to *fakehub.Server) *elsewhere {
 // implementation, somewhere else, without GraphQL, ends with its pull request.
 func TestASessionAtAnotherImplementation(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	e := newElsewhere(t, r.github)
 	r.git(r.clone, "remote", "set-url", "origin", e.URL+"/"+rigRepo+".git")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/hosting"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
 )
@@ -22,6 +23,7 @@ const hangPlaybook = "version: 1\nagents:\n  - {role: planner, steps: [{hang: tr
 // the next step, and on standard output the address of its pull request.
 func TestTheEndOfARunIsTold(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	res := r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
 	e := r.session()
@@ -45,6 +47,7 @@ func TestTheEndOfARunIsTold(t *testing.T) {
 // The level of the sandbox is told as it is, before, at and after the start.
 func TestTheLevelOfTheSandboxIsTold(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for kind, want := range map[string]struct{ level, words string }{
 		"":              {"none", "none (agents run as you)"},
 		"github-hosted": {"runner", "runner (agents run as you, on a machine that ends with the job)"},
@@ -74,6 +77,7 @@ func TestTheLevelOfTheSandboxIsTold(t *testing.T) {
 
 func TestTheLogOfARunInAFormatForPrograms(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.git(r.clone, "remote", "remove", "origin")
 	res := r.expect(0, "run", "Say two.", "--workflow", "quick", "--headless", "--log-format", "json")
@@ -100,6 +104,7 @@ func TestTheLogOfARunInAFormatForPrograms(t *testing.T) {
 
 func TestAnInterruptTellsWhatIsNext(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: hangPlaybook})
 	b := r.background(append([]string{"issue", "1", "--no-mirror"}, quickRun...)...)
 	e := r.atWork("planner")
@@ -139,6 +144,7 @@ func TestWaitingForADetachedSession(t *testing.T) {
 // one that is killed comes back.
 func TestQInTheSessionsMonitorDetaches(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: hangPlaybook})
 	at := r.brief("issue", "1", "--workflow", "quick", "--no-mirror")
 	e := r.atWork("planner")
@@ -161,6 +167,7 @@ func TestQInTheSessionsMonitorDetaches(t *testing.T) {
 // where changes of the pull request are asked for; another one begins the round.
 func TestTheMonitorsOfASession(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	at := r.brief("issue", "1", "--workflow", "quick", "--no-mirror")
 	if screen := at.shows("The result waits for your approval."); !strings.Contains(screen, "1 file changed, ") {
@@ -195,6 +202,7 @@ func TestTheMonitorsOfASession(t *testing.T) {
 // of tmux, as an agent could; then a person presses it.
 func TestSecurity19KeysOfAProgramSteerNothing(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: hangPlaybook})
 	r.background(append([]string{"issue", "1"}, quickRun...)...)
 	e := r.atWork("planner")

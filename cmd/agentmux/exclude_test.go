@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -13,6 +14,7 @@ import (
 // otherwise the file that was meant would be committed.
 func TestApproveRefusesToLeaveOutWhatIsNotThere(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	playbook := strings.Replace(quickPlaybook, `      - write: {file: a.txt, text: "two\n"}
 `, `      - write: {file: a.txt, text: "two\n"}
       - write: {file: tmp/notes.txt, text: "mine\n"}
@@ -51,6 +53,7 @@ func TestApproveRefusesToLeaveOutWhatIsNotThere(t *testing.T) {
 // At the gate of the plan there is nothing to leave out.
 func TestApproveOfAPlanTakesNoPaths(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook, config: "approval: {plan: true}\nlimits: {human_wait: 1s}\n"})
 	r.expect(3, append(issueRun, "--name", "one")...)
 	if res := r.expect(2, "approve", "one", "--exclude", "a.txt"); !strings.Contains(res.err, "one asks about its plan, there is nothing to commit yet") {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -17,6 +18,7 @@ import (
 // says so.
 func TestProtocolP21AFallbackEndsWhatALimitedProviderBegan(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook, config: "roles: {planner: {provider: claude, fallback: [script]}}\n" +
 		"agents: {transport: headless}\nsandbox: {unsafe_flags: true}\n"})
 	bin := filepath.Join(r.dir, "bin")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/start"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -37,9 +38,7 @@ func tenPercent() []fakehub.Fault {
 // AGENTMUX_FAULT_SESSIONS sets how many.
 func TestFaultsEverywhere(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("whole sessions")
-	}
+	testfull.Only(t)
 	sessions := 2
 	if n, err := strconv.Atoi(os.Getenv("AGENTMUX_FAULT_SESSIONS")); err == nil {
 		sessions = n
@@ -100,9 +99,7 @@ func onceEach() map[string]fakehub.Fault {
 // fail: each ends as without a fault. AGENTMUX_FAULT_STRIDE takes each so manieth case.
 func TestFaultAtEachRequest(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("whole sessions")
-	}
+	testfull.Only(t)
 	stride := 240
 	if n, err := strconv.Atoi(os.Getenv("AGENTMUX_FAULT_STRIDE")); err == nil {
 		stride = max(1, n)

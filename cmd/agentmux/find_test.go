@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -12,6 +13,7 @@ import (
 // can be done. It also says that a text of several words needs quotes.
 func TestWhatASteeringCommandMissesIsSaid(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	told := func(when, want string, commands ...string) {
 		t.Helper()

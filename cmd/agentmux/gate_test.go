@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -14,6 +15,7 @@ import (
 // A run that changed nothing waits for a person, however often it is begun again.
 func TestNothingChangedIsNotDone(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: strings.Replace(quickPlaybook, `      - write: {file: a.txt, text: "two\n"}
 `, "", 1)})
 	r.expect(3, append(issueRun, "--name", "one")...)
@@ -32,6 +34,7 @@ func TestNothingChangedIsNotDone(t *testing.T) {
 // What a gate asks about is shown: its plan, or its diff, with the digest that names it.
 func TestDiffShowsWhatAGateAsksAbout(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	playbook := strings.Replace(quickPlaybook, `      - write: {file: a.txt, text: "two\n"}
 `, `      - write: {file: a.txt, text: "two\tthree \e[31mred\u202e\n"}
       - write: {file: AGENT_SUMMARY.md, text: "mine\n"}
@@ -119,6 +122,7 @@ func checkGateJSON(t *testing.T, r *rig, s *orchestrator.State) {
 // does is told when it has done it.
 func TestACommandIsToldWhatBecomesOfIt(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: strings.Replace(quickPlaybook, `      - write: {file: a.txt, text: "two\n"}
 `, "", 1)})
 	r.expect(3, append(issueRun, "--name", "one")...)

@@ -17,6 +17,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -44,6 +45,7 @@ func (r *rig) quick(code int, more ...string) result {
 
 func TestGitHub(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	const branches = "refs/heads/agentmux/*"
 	refusals := map[string]struct {
 		rule   fakehub.PushRule
@@ -92,6 +94,7 @@ func TestGitHub(t *testing.T) {
 // is renewed; the next one does not.
 func TestGitHub9TheFirstPullRequestNamesWorkflowsWithSecrets(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook, files: map[string]string{
 		"a.txt": "one\n", ".github/workflows/lint.yml": "on: push\njobs: {}\n", ".github/workflows/nightly.yml": "on: schedule\njobs: {a: {env: {K: '${{ secrets.OTHER }}'}}}\n",
 		".github/workflows/ci.yml": "on: [push, pull_request]\njobs: {a: {env: {K: '${{ secrets.DEPLOY }}', T: '${{ secrets.GITHUB_TOKEN }}'}}}\n",
@@ -114,6 +117,7 @@ func TestGitHub9TheFirstPullRequestNamesWorkflowsWithSecrets(t *testing.T) {
 // clone has the content of.
 func TestTheContentThatAgentsLackIsTold(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	content := "large\n"
 	pointer := func(text string) (oid, file string) {
 		oid = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // useApp makes a GitHub App the account of the rig, with what permissions its
@@ -48,6 +49,7 @@ func TestAnAppWorksOnAnIssue(t *testing.T) {
 // An installation that grants less than everything works for what it grants.
 func TestAnAppThatMayNotPushLeavesTheBranchInTheClone(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.useApp(map[string]string{"contents": "read", "issues": "read", "pull_requests": "read", "metadata": "read"})
 	res := r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
@@ -60,6 +62,7 @@ func TestAnAppThatMayNotPushLeavesTheBranchInTheClone(t *testing.T) {
 
 func TestAnAppIsRefusedBeforeAnythingIsSent(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	_, key := r.useApp(map[string]string{"contents": "write"})
 	config := filepath.Join(r.dir, "home", ".config", "agentmux", "config.yaml")

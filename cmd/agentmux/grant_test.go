@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // A token of GitHub that agents would get, as copilot needs one, must not open a private repository.
 func TestSecurityTokensForAgentsReadNoPrivateRepository(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{
 		playbook: quickPlaybook, config: "roles: {coder: {provider: copilot}}\nsandbox: {unsafe_flags: true}\n",
 		github: fakehub.Options{Repos: []fakehub.RepoSpec{{Owner: "acme", Name: "vault", Private: true}}},

@@ -16,6 +16,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/outcome"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -81,6 +82,7 @@ func (r *runner) continuesElsewhere() {
 // its claim and ends green with 3; the sweep starts one job for it, which continues. Both stay in the budget of section 11.
 func TestGitHub90AJobOf22HoursHandsOver(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	at := filepath.Join(t.TempDir(), "at")
 	r := newRunner(t, rigOptions{playbook: waitingAt(at)})
 	repo := r.github.Repo(rigRepo)
@@ -178,6 +180,7 @@ func agedJob(t *testing.T, at string) (*runner, *background) {
 // What an agent hands in at the very moment of a hand-over is taken before the session is saved: the next job continues behind it.
 func TestGitHub90WhatIsHandedInDuringAHandOverIsTaken(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	at := filepath.Join(t.TempDir(), "at")
 	r, run := agedJob(t, at)
 	repo := r.github.Repo(rigRepo)
@@ -226,6 +229,7 @@ func TestGitHub90WhatIsHandedInDuringAHandOverIsTaken(t *testing.T) {
 // once more, and waits, too, until a person ends the pause.
 func TestGitHub90APausedSessionIsHandedOver(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	at := filepath.Join(t.TempDir(), "at")
 	r, run := agedJob(t, at)
 	repo := r.github.Repo(rigRepo)
@@ -282,6 +286,7 @@ func (r *runner) continuesPaused() {
 // the next job has it, asks no agent once more, and waits, too.
 func TestProtocolR7APausedSessionOfAKilledRunner(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	at := filepath.Join(t.TempDir(), "at")
 	r := newRunner(t, rigOptions{playbook: waitingAt(at), config: "checkpoint: {every: 1h}\n"})
 	repo := r.github.Repo(rigRepo)
@@ -307,6 +312,7 @@ func TestProtocolR7APausedSessionOfAKilledRunner(t *testing.T) {
 // before, so the next job continues, to one result.
 func TestGitHub90AHandOverThatIsCutShortLosesNothing(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, fault := range map[string]fakehub.Fault{"the push arrives": {}, "the push is lost": {Drop: fakehub.BeforeApplying}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -352,6 +358,7 @@ func TestGitHub90AHandOverThatIsCutShortLosesNothing(t *testing.T) {
 // for counts there, too.
 func TestGitHub90AJobHandsOverBeforeItsTimeEnds(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	at := filepath.Join(t.TempDir(), "at")
 	r := newRunner(t, rigOptions{playbook: waitingAt(at)})
 	repo := r.github.Repo(rigRepo)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -101,6 +102,7 @@ func (r *rig) read(elem ...string) string {
 
 func TestBodiesOfEverySizeAreWorkedOn(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	empty, huge := "", strings.Repeat("word <b>tag</b> \u200b & more\n", 40_000)
 	for name, body := range map[string]*string{"empty": &empty, "a megabyte": &huge} {
 		t.Run(name, func(t *testing.T) {
@@ -134,6 +136,7 @@ func TestGitHub35WhatIsNotAnIssueOfTheClone(t *testing.T) {
 
 func TestIssuesThatCannotBeWorkedOn(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	repo := r.github.Repo(rigRepo)
 	closed := repo.AddIssue(fakehub.IssueSpec{Title: "Old", Author: rigOwner})
@@ -177,6 +180,7 @@ func TestIssuesThatCannotBeWorkedOn(t *testing.T) {
 
 func TestAPullRequestNumberIsRefused(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
 	res := r.expect(2, "issue", "2", "--headless")
@@ -187,6 +191,7 @@ func TestAPullRequestNumberIsRefused(t *testing.T) {
 
 func TestBrokenSurroundings(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for _, c := range []struct {
 		name   string
 		breaks func(*rig)
@@ -239,6 +244,7 @@ func (r *rig) pathWithout(name string) string {
 
 func TestADirtyDetachedCloneIsLeftAsItIs(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.git(r.clone, "checkout", "--quiet", "--detach")
 	r.write(filepath.Join(r.clone, "a.txt"), "mine\n")
@@ -258,6 +264,7 @@ func TestADirtyDetachedCloneIsLeftAsItIs(t *testing.T) {
 
 func TestProtocolG6RunWithoutARemoteEndsWithABranch(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.git(r.clone, "remote", "remove", "origin")
 	r.expect(0, "run", "Say two", "--workflow", "quick", "--headless")
@@ -273,6 +280,7 @@ func TestProtocolG6RunWithoutARemoteEndsWithABranch(t *testing.T) {
 
 func TestProtocolG6AReaderEndsWithABranchAndWritesNothing(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook, role: fakehub.Read})
 	res := r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
 	if !strings.Contains(res.err, "may not write") {
@@ -291,6 +299,7 @@ func TestProtocolG6AReaderEndsWithABranchAndWritesNothing(t *testing.T) {
 
 func TestAForegroundRunKeepsItsLog(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
 	if got := r.expect(0, "logs").out; !strings.Contains(got, "event=pr_opened") {

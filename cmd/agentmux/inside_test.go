@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/internal/agent/process"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -79,6 +80,7 @@ agents:
 // launch.
 func TestSecurity19TheSetupOfAWorkspaceSteersNoSession(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	own, err := os.Executable()
 	if err != nil {
@@ -141,6 +143,7 @@ mv "`+r.dir+`/code.new" "`+r.dir+`/code"
 // An agent that prints its environment, and says it in its summary, does not show the key that its lines are signed with.
 func TestSecurity19TheKeyOfALaunchIsShownNowhere(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.write(filepath.Join(r.dir, "tell.sh"), `env
 printf %s "$AGENTMUX_SEAL" >"`+r.dir+`/key"
@@ -186,6 +189,7 @@ func transcriptsOf(t *testing.T, dir string) (shown string) {
 // made by hand and by a tool that signs as another launch; then by the planner itself.
 func TestSecurity19ALineNeedsTheKeyOfItsLaunch(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	own, err := os.Executable()
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/outcome"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
@@ -135,6 +136,7 @@ func TestJobTurnsALabelIntoAPullRequest(t *testing.T) {
 // cannot be read, sends no request.
 func TestGitHub34OtherEventsCostNothing(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRunner(t, rigOptions{})
 	before := r.github.Requests("github-actions[bot]")
 	for name, c := range map[string]struct {
@@ -172,6 +174,7 @@ func TestGitHub34OtherEventsCostNothing(t *testing.T) {
 // A number that is not an issue's is nothing to work on. A job that is told one asks little before it ends.
 func TestJobOfANumberThatIsNoIssue(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRunner(t, rigOptions{})
 	repo := r.github.Repo(rigRepo)
 	repo.Label(1, "agentmux:quick", rigOwner)
@@ -192,6 +195,7 @@ func TestJobOfANumberThatIsNoIssue(t *testing.T) {
 // A comment starts an issue again whose session is not on this machine. The steps of the action end with the pull request.
 func TestJobHearsTheCommentThatStartedIt(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRunner(t, rigOptions{})
 	repo := r.github.Repo(rigRepo)
 	repo.Comment(1, "/agentmux retry", rigOwner)
@@ -219,6 +223,7 @@ func TestJobHearsTheCommentThatStartedIt(t *testing.T) {
 // written another text there.
 func TestGitHub76ACommentOnThePullRequestIsOfItsIssue(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, text := range map[string]string{"as it was made": "", "with a text of a person": "This adds a line.\n"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -261,6 +266,7 @@ func waitingAt(file string) string {
 // TestGitHub66AJobIsCanceledInOrder is row 66 of github section 15, in a job.
 func TestGitHub66AJobIsCanceledInOrder(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	at := filepath.Join(t.TempDir(), "at")
 	r := newRunner(t, rigOptions{playbook: waitingAt(at)})
 	repo := r.github.Repo(rigRepo)
@@ -289,6 +295,7 @@ func TestGitHub66AJobIsCanceledInOrder(t *testing.T) {
 // A job whose session a person stopped says so in its outputs, and is green: it did what it was told.
 func TestAJobWhoseSessionIsStoppedIsGreen(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	at := filepath.Join(t.TempDir(), "at")
 	r := newRunner(t, rigOptions{playbook: waitingAt(at)})
 	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
@@ -350,6 +357,7 @@ func (r *runner) sweeps() []int {
 // nothing to do.
 func TestGitHub67TheNextJobContinuesForAKilledRunner(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := deadJob(t, "")
 	repo := r.github.Repo(rigRepo)
 	r.event("workflow_dispatch", `{`+ofRepo+`,"inputs":{"issue":"1"}}`)
@@ -386,6 +394,7 @@ func TestGitHub67TheNextJobContinuesForAKilledRunner(t *testing.T) {
 // Without a checkpoint the job begins once more; the comment of the lost session says so. The next sweep has nothing to do.
 func TestGitHub90ADeadJobIsFollowedOnce(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := deadJob(t, "checkpoint: {remote: false}\n")
 	repo := r.github.Repo(rigRepo)
 	r.event("workflow_dispatch", `{`+ofRepo+`,"inputs":{"issue":"1"}}`)
@@ -411,6 +420,7 @@ func TestGitHub90ADeadJobIsFollowedOnce(t *testing.T) {
 // A comment stops what a dead job left.
 func TestJobStopsWhatADeadOneLeft(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := deadJob(t, "")
 	repo := r.github.Repo(rigRepo)
 	repo.Comment(1, "/agentmux stop", rigOwner)
@@ -427,6 +437,7 @@ func TestJobStopsWhatADeadOneLeft(t *testing.T) {
 // A dead job whose issue was closed meanwhile is not followed: labels and claim go.
 func TestGitHub90ADeadJobOfAClosedIssueIsForgotten(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := deadJob(t, "")
 	repo := r.github.Repo(rigRepo)
 	repo.CloseIssue(1, rigOwner)
@@ -572,6 +583,7 @@ func TestGitHub90TheSweepStartsWhatWasLost(t *testing.T) {
 // commit, and no younger one.
 func TestJobRemovesOldCheckpoints(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	done := filepath.Join(t.TempDir(), "done")
 	r := newRunner(t, rigOptions{playbook: heldUntil(done)})
 	repo := r.github.Repo(rigRepo)

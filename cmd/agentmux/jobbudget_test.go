@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // handOverBudget is how many requests section 11 allows a session with one hand-over, those of both jobs together. What watches
@@ -36,9 +37,9 @@ var requested = []struct{ request, why string }{
 // is parked with a question, and of the one by which costs are compared. With -v it prints each request with its reason.
 func TestJobHandOverStaysInBudget(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, c := range map[string]struct {
 		most int
-		long bool
 		run  func(t *testing.T) *runner
 	}{
 		"a short session": {most: 20, run: func(t *testing.T) *runner {
@@ -61,7 +62,7 @@ func TestJobHandOverStaysInBudget(t *testing.T) {
 			r.expect(0, "issue", "1", "--headless")
 			return r
 		}},
-		"the reference": {most: handOverBudget, long: true, run: func(t *testing.T) *runner {
+		"the reference": {most: handOverBudget, run: func(t *testing.T) *runner {
 			at := filepath.Join(t.TempDir(), "at")
 			r := newRunner(t, rigOptions{playbook: heldReference(at), config: atGitHubsPace})
 			r.handsOver("agentmux", at)
@@ -71,9 +72,6 @@ func TestJobHandOverStaysInBudget(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if c.long && testing.Short() {
-				t.Skip("takes two minutes")
-			}
 			r := c.run(t)
 			if got := r.result(); got.Outcome != "done" {
 				t.Errorf("result %+v", got)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // smallDisk is a file system of its own that programs see at a directory, and nothing else on the machine does.
@@ -102,6 +103,7 @@ func smallRunner(t *testing.T, playbook string) (*runner, *smallDisk) {
 // disk and what to do, and outputs and summary tell it. It is green: the next job, on another runner, continues from the checkpoint.
 func TestADiskThatFillsUpInTheMiddleOfAJob(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	at := filepath.Join(t.TempDir(), "at")
 	r, disk := smallRunner(t, waitingAt(at))
 	repo := r.github.Repo(rigRepo)
@@ -166,6 +168,7 @@ func TestADiskThatFillsUpInTheMiddleOfAJob(t *testing.T) {
 // On a disk that is full for less than two minutes the session waits, and loses nothing of what was handed in meanwhile.
 func TestADiskThatIsFullForAWhileInAJob(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	at := filepath.Join(t.TempDir(), "at")
 	const submits = "      - submit: {tool: submit_done, with: {subplan_index: 1}}\n"
 	told := fmt.Sprintf("      - run: {argv: [touch, %q]}\n", at+".submitted")

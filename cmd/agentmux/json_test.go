@@ -16,6 +16,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/outcome"
 	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/cmd/internal/team"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -129,6 +130,7 @@ func jsonFields(typ reflect.Type, prefix string) (names []string) {
 // What the text of status shows is in its JSON.
 func TestTheJSONOfStatusHoldsWhatItsTextShows(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
 	out := r.expect(0, "status", "--json").out

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -19,6 +20,7 @@ import (
 // A command that is recorded while the host ends, which reads no more, wakes the next host.
 func TestACommandWhileTheHostEndsWakesTheNextOne(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	repo := r.github.Repo(rigRepo)
 	repo.RefusePush(fakehub.ProtectedRule("refs/heads/agentmux/*"))
@@ -61,6 +63,7 @@ func TestACommandWhileTheHostEndsWakesTheNextOne(t *testing.T) {
 // version names the commit that the program was built from, as make build gives it.
 func TestVersionNamesItsCommit(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
 	if err != nil {
 		t.Fatal(err)

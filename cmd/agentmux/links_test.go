@@ -5,12 +5,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // A repository whose own .agentmux/.gitignore leaves the sessions out of account, or takes
 // them back, does not get them into a commit of its person.
 func TestSessionsAreIgnoredWhateverTheRepositorySays(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, text := range map[string]string{"nothing": "*.log\n", "the opposite": "*\n!.sessions/\n!.gitignore\n"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -35,6 +38,7 @@ func TestSessionsAreIgnoredWhateverTheRepositorySays(t *testing.T) {
 // Symlinks where directories of ours should be are refused by name, whatever the command.
 func TestLinksInPlaceOfOurDirectoriesAreRefused(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.write(filepath.Join(r.clone, ".agentmux", "config.yaml"), "version: 2\n")
 	away := filepath.Join(r.dir, "away")
@@ -72,6 +76,7 @@ func TestLinksInPlaceOfOurDirectoriesAreRefused(t *testing.T) {
 // wrong in a file is said in its own words.
 func TestLinksOfAProjectThatLeadElsewhereAreNotRead(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	const secret = "hunter2"
 	away := filepath.Join(r.dir, "away.yaml")

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentmux/agentmux/bot/ear"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -49,10 +49,8 @@ func (r *rig) commented(body, receipts string) {
 // Case 54: a command at a terminal hears the comments of its issue while agents work, and the status
 // comment tells what became of each.
 func TestGitHub54ACommandHearsTheCommentsOfItsIssue(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for three looks, " + ear.PollEvery.String() + " each")
-	}
 	t.Parallel()
+	testfull.Only(t) // waits for three looks, ear.PollEvery each
 	r := newRig(t, rigOptions{playbook: earPlaybook})
 	host := r.background(append([]string{"issue", "1"}, quickRun...)...)
 	r.eventually("the planner asks", func() bool { return r.says("Reply: `/agentmux answer q1 <number or text>`") }, host.out.String)
@@ -84,6 +82,7 @@ func TestGitHub54ACommandHearsTheCommentsOfItsIssue(t *testing.T) {
 // continues with it.
 func TestGitHub82ACommandReadsTheCommentsOnceMore(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	host := r.background(append([]string{"issue", "1"}, quickRun...)...)
 	r.eventually("there is a pull request", func() bool { return len(r.github.Repo(rigRepo).Pulls()) == 1 }, host.out.String)
@@ -127,6 +126,7 @@ func (r *rig) earDirs() (list []string) {
 // wants nothing on the issue reads none.
 func TestACommandHearsCommentsWithoutAMirror(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, quiet := range map[string]bool{"mirror off": false, "no mirror, said the person": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

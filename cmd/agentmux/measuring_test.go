@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -14,6 +15,7 @@ import (
 // the configuration that it shows.
 func TestMeasuredSession(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	page, err := os.ReadFile("../../docs/measuring.md")
 	if err != nil {
 		t.Fatal(err)

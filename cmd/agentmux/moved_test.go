@@ -12,6 +12,7 @@ import (
 	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -131,6 +132,7 @@ func (r *rig) parkedByAPush() session.Entry {
 // second one.
 func TestProtocolR7AnotherMachineContinuesWhatWaits(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	e := r.parkedByAPush()
 	other := r.elsewhere(rigOptions{playbook: laterPlaybook})
@@ -149,6 +151,7 @@ func TestProtocolR7AnotherMachineContinuesWhatWaits(t *testing.T) {
 // Row R8: with --from-checkpoint the directory that was overtaken is put aside, and its work is kept.
 func TestProtocolR8AnOvertakenDirectoryIsPutAside(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: heldPlaybook})
 	r.saveOften()
 	run := append([]string{"issue", "1"}, quickRun...)
@@ -194,6 +197,7 @@ func TestProtocolR8AnOvertakenDirectoryIsPutAside(t *testing.T) {
 // Row R7: a bot continues the session of a bot on another machine that is gone, from its checkpoint, without a person.
 func TestProtocolR7ABotContinuesASessionOfAnother(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	o := rigOptions{playbook: heldPlaybook, unlabel: true, config: botConfig}
 	r := newRig(t, o)
 	r.saveOften()
@@ -234,6 +238,7 @@ func TestProtocolR7ABotContinuesASessionOfAnother(t *testing.T) {
 // never had the commits of that branch.
 func TestProtocolR7ChangesFromAnotherMachineGetToItsBranch(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.quick(0)
 	e := r.session()

@@ -11,6 +11,7 @@ import (
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -42,6 +43,7 @@ func (w *reviewed) elders() {
 // Row R7: a host that took the issue for a review is gone before the round began. Another one begins it.
 func TestProtocolR7AReviewIsLeftByAHostThatIsGone(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	w := newReviewed(t)
 	if code := w.bot.exit(syscall.SIGTERM); code != 0 {
 		t.Fatalf("exit %d\n%s", code, w.bot.out.String())
@@ -65,6 +67,7 @@ func TestProtocolR7AReviewIsLeftByAHostThatIsGone(t *testing.T) {
 // Row R7: a host is killed in the round that a review asked for. Another one continues that round.
 func TestProtocolR7TheRoundOfAReviewIsContinuedElsewhere(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	w := newReviewed(t)
 	if code := w.bot.exit(syscall.SIGTERM); code != 0 {
 		t.Fatalf("exit %d\n%s", code, w.bot.out.String())
@@ -92,6 +95,7 @@ func TestProtocolR7TheRoundOfAReviewIsContinuedElsewhere(t *testing.T) {
 // Row R7: a host that took the issue for a review is gone, and so is the review. The session says that once, and is as it was.
 func TestProtocolR7AReviewThatAHostLeftIsDismissed(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	w := newReviewed(t)
 	if code := w.bot.exit(syscall.SIGTERM); code != 0 {
 		t.Fatalf("exit %d\n%s", code, w.bot.out.String())

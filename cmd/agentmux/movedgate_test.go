@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -23,6 +24,7 @@ const gateParks = "approval: {completion: true}\nlimits: {human_wait: 1s}\n"
 // and nothing leaves before that is approved.
 func TestSecurity37AnApprovalFollowsItsSessionToAnotherRunner(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, more := range map[string]string{"it is the same": "", "it holds more": "protected_paths: [CODEOWNERS, a.txt]"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -75,6 +77,7 @@ func TestSecurity37AnApprovalFollowsItsSessionToAnotherRunner(t *testing.T) {
 // its branch and its status comment, and no other one begins beside it.
 func TestARetryIsForTheSessionOfAnotherMachine(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	repo, e := r.github.Repo(rigRepo), r.parkedByAPush()
 	j := asRunner(r.elsewhere(rigOptions{playbook: laterPlaybook, config: botConfig}))
@@ -92,6 +95,7 @@ func TestARetryIsForTheSessionOfAnotherMachine(t *testing.T) {
 // edited since, another one begins.
 func TestALabelIsForTheSessionOfAnotherMachine(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, c := range map[string]struct {
 		playbook string // of the first machine
 		config   string

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -64,6 +65,7 @@ func (w *reviewed) says(word string) bool {
 // pull request: changes that a review requests, and then a command in a review.
 func TestProtocolR7AReviewIsForASessionOfAnotherMachine(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	w := newReviewed(t)
 	if code := w.bot.exit(syscall.SIGTERM); code != 0 {
 		t.Fatalf("exit %d\n%s", code, w.bot.out.String())
@@ -98,6 +100,7 @@ func TestProtocolR7AReviewIsForASessionOfAnotherMachine(t *testing.T) {
 // Row R7: a bot that does not have the session leaves a review to the one that has it, and what that one did alone.
 func TestProtocolR7AReviewIsLeftToTheMachineOfItsSession(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	w := newReviewed(t)
 	second := w.elsewhere(w.options("three"))
 	w.asked.Add(4) // a round, and what two bots poll
@@ -122,6 +125,7 @@ func TestProtocolR7AReviewIsLeftToTheMachineOfItsSession(t *testing.T) {
 // Row R7: a person has stopped the follow-ups where the session is. No other machine begins a round.
 func TestProtocolR7AStopHoldsOnOtherMachines(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	w := newReviewed(t)
 	w.repo.Comment(w.pull.Number, "/agentmux stop", rigOwner)
 	w.eventually("the follow-ups are stopped", func() bool {
@@ -146,6 +150,7 @@ func TestProtocolR7AStopHoldsOnOtherMachines(t *testing.T) {
 // Row R7: a machine that had the session before another one continued it gives a review to the newer one, and not to what it has.
 func TestProtocolR7AReviewIsNotForAnOvertakenCopy(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, c := range map[string]struct{ state, body string }{
 		"changes": {"CHANGES_REQUESTED", "Say two."}, "a command": {"COMMENTED", "/agentmux changes say two"},
 	} {
@@ -181,6 +186,7 @@ func TestProtocolR7AReviewIsNotForAnOvertakenCopy(t *testing.T) {
 // Row R7: a check that failed after the machine of the session was gone leads to a round on another one.
 func TestProtocolR7AFailedCheckIsForASessionOfAnotherMachine(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	w := newReviewed(t)
 	if code := w.bot.exit(syscall.SIGTERM); code != 0 {
 		t.Fatalf("exit %d\n%s", code, w.bot.out.String())
@@ -202,6 +208,7 @@ func TestProtocolR7AFailedCheckIsForASessionOfAnotherMachine(t *testing.T) {
 // Row R7: changes that are requested, too, bring the newer session here in the place of the copy.
 func TestProtocolR7RequestedChangesPutAnOvertakenCopyAside(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	w := newReviewed(t)
 	if code := w.bot.exit(syscall.SIGTERM); code != 0 {
 		t.Fatalf("exit %d\n%s", code, w.bot.out.String())

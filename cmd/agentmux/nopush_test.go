@@ -3,11 +3,14 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // github.push decides about the branch and its pull request alone: the issue is claimed, and the session is shown on it.
 func TestWithoutAPushTheIssueIsClaimedAndShown(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: heldPlaybook, config: "github: {push: false}\n"})
 	host := r.background(append([]string{"issue", "1"}, quickRun...)...)
 	r.atWork("coder")
@@ -32,6 +35,7 @@ func TestWithoutAPushTheIssueIsClaimedAndShown(t *testing.T) {
 // What such a session ends with is in the clone.
 func TestWithoutAPushTheBranchStaysInTheClone(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook, config: "github: {push: false}\n"})
 	r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
 	e, repo := r.session(), r.github.Repo(rigRepo)

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"golang.org/x/sys/unix"
 )
@@ -121,6 +122,7 @@ func readings(calls []fakehub.Request) (records, askers int) {
 // claimed it, because its label may be gone since.
 func TestACommandReadsOnce(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r, watched, flag := onceRig(t, strings.Replace(quickPlaybook, "      - write: {file: a.txt, text: \"two\\n\"}\n", "", 1))
 	for _, c := range []struct {
 		name   string
@@ -147,6 +149,7 @@ func TestACommandReadsOnce(t *testing.T) {
 // A detached host is told what its launcher read.
 func TestADetachedHostReadsNothingAgain(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r, watched, flag := onceRig(t, quickPlaybook)
 	file := filepath.Join(r.dir, "home", ".config", "agentmux", "config.yaml")
 	r.write(file, strings.Replace(r.userFile(), "defaults: {provider: script}", "defaults: {provider: script, completion: {skip_final_approval: true}}", 1)+
@@ -174,6 +177,7 @@ func TestADetachedHostReadsNothingAgain(t *testing.T) {
 // Neither does the status that a person sees when they leave the session.
 func TestAPersonWhoDetachesReadsNothingAgain(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r, watched, flag := onceRig(t, hangPlaybook)
 	at := r.brief(append(flag, "issue", "1", "--workflow", "quick", "--no-mirror")...)
 	e := r.atWork("planner")
@@ -189,6 +193,7 @@ func TestAPersonWhoDetachesReadsNothingAgain(t *testing.T) {
 // so and leaves the session as it is.
 func TestAHostStartedByHand(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r, watched, flag := onceRig(t, strings.Replace(quickPlaybook, "      - write: {file: a.txt, text: \"two\\n\"}\n", "", 1))
 	r.expect(3, append(flag, issueRun...)...)
 	watched.count()

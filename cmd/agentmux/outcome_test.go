@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/outcome"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -27,6 +28,7 @@ func (r *rig) resultOf(e session.Entry) outcome.Result {
 // A run without a person leaves in its session how it ended.
 func TestAHeadlessRunLeavesItsResult(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.expect(exit.Done, append([]string{"run", "Say two", "--name", "two"}, quickRun...)...)
 	e := r.session()
@@ -40,6 +42,7 @@ func TestAHeadlessRunLeavesItsResult(t *testing.T) {
 // The result of an earlier run does not stay for the one of this run: a run that is killed leaves none.
 func TestAResultIsOfTheLastRun(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: "version: 1\nagents:\n  - steps:\n      - hang: true\n"})
 	b := r.background(append([]string{"run", "Say two", "--name", "two"}, quickRun...)...)
 	e := r.atWork("planner")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/mirror"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
@@ -20,6 +21,7 @@ import (
 // issue. Status says so, and a resume that names nothing finishes both.
 func TestWhatAKilledEndOwesIsFinished(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	host := r.background(append([]string{"issue", "1"}, quickRun...)...)
 	r.eventually("there is a pull request", func() bool { return len(r.github.Repo(rigRepo).Pulls()) == 1 }, host.out.String)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -53,6 +54,7 @@ func (r *runner) onRunner() session.Entry {
 // killed; a bot takes it, and is killed; the person resumes it in the directory that was overtaken. There is one result.
 func TestProtocolR8OneSessionGoesFromHostToHost(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: parkedPlaybook, config: parksSoon})
 	repo := r.github.Repo(rigRepo)
 	r.expect(3, append([]string{"issue", "1"}, quickRun...)...)
@@ -125,6 +127,7 @@ func managedSessions(t testing.TB, home string) []session.Entry {
 // runner back; the job of the answer, on a runner that never had the session, restores it and ends it.
 func TestGitHub76TheJobOfTheAnswerContinues(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRunner(t, rigOptions{playbook: parkedPlaybook, config: parksSoon})
 	repo := r.github.Repo(rigRepo)
 	repo.Label(1, "agentmux:quick", rigOwner)

@@ -6,11 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // A line that a person gave to an agent is told in the status, on the issue and in the pull request, without its words.
 func TestAPersonWhoTypedIsToldEverywhere(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook, config: "roles: {planner: {provider: claude}}\nagents: {transport: headless}\n"})
 	r.withPlayedClaude()
 	self, err := inPanes()

@@ -6,12 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
 // A run works on when the program that reads what it says has ended.
 func TestARunOutlivesTheReaderOfItsOutput(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	read, write, err := os.Pipe()
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"
 )
@@ -45,6 +46,7 @@ var quietCommands = map[string]string{
 // arguments are full of escapes, prints none of them; --json keeps the values.
 func TestSecurity21NoCommandSpeaksToTheTerminal(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	quoted := `"a\e]0;owned\ab\e[2Jc\x9b1me\u202ef\U000e0041h\u200bi\bj\rk\x7fl"`
 	r.write(filepath.Join(r.clone, ".agentmux", "config.yaml"), "version: 2\nagents: {test_command: [echo, "+quoted+"]}\nmesh: {mesh: tdd, routing: {red: {complete: {green: "+quoted+"}}}}\n")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/mirror"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -145,6 +146,7 @@ func (r *rig) recorded(e session.Entry, kind string, launch orchestrator.Launch)
 
 func TestProtocolD3OneHostASession(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: heldPlaybook})
 	first := r.background("run", "Say two", "--workflow", "quick", "--headless", "--name", "held")
 	e := r.atWork("coder")
@@ -196,6 +198,7 @@ func TestProtocolD3OneHostASession(t *testing.T) {
 
 func TestProtocolS2ASessionThatCannotBeRead(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: heldPlaybook})
 	host := r.background("run", "Say two", "--workflow", "quick", "--headless", "--name", "broken")
 	e := r.atWork("coder")
@@ -253,6 +256,7 @@ func TestProtocolD2NamesOfSessions(t *testing.T) {
 // A host that is started in the background and dies at once is reported with what it said.
 func TestProtocolD6ADetachedHostThatFailsAtOnce(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
 	if err := os.Rename(filepath.Join(r.clone, ".git"), filepath.Join(r.dir, "away")); err != nil {
@@ -274,6 +278,7 @@ func TestProtocolD6ADetachedHostThatFailsAtOnce(t *testing.T) {
 // The kill comes when the session is done and its issue does not say so yet.
 func TestProtocolC10TheLastCommentComesAfterAKill(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	host := r.background(append([]string{"issue", "1"}, quickRun...)...)
 	r.eventually("there is a pull request", func() bool { return len(r.github.Repo(rigRepo).Pulls()) == 1 }, host.out.String)
@@ -326,6 +331,7 @@ func definitionText(t *testing.T) string {
 // word of a person, who is asked at a terminal, once.
 func TestProtocolE5WhatARepositoryMaySet(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	project := filepath.Join(r.clone, ".agentmux", "config.yaml")
 	r.write(project, "version: 2\nsandbox:\n  unsafe_flags: true\n  setup: [make, deps]\nroles: {coder: {args: [--yolo]}}\nlog: {level: debug}\n")
@@ -385,6 +391,7 @@ func (r *rig) launched(name string) {
 
 func TestAResumeMovesThePullRequest(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: heldPlaybook})
 	host := r.background("run", "Say two", "--workflow", "quick", "--headless", "--name", "held")
 	r.launched("held")

@@ -19,6 +19,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/internal/shield"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"golang.org/x/sys/unix"
 )
 
@@ -191,6 +192,7 @@ func (r *rig) prowl(values map[string]string) prowlReport {
 // with the first host, with the one that follows after a kill, and with one that a command started.
 func TestSecurity6NoSecretOfTheHostIsWithinAnAgentsReach(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: heldPlaybook})
 	config := filepath.Join(r.dir, "home", ".config", "agentmux", "config.yaml")
 	r.write(config, strings.Replace(r.read(config), "script: {", "script: {env: [SCRIPT_API_KEY], ", 1))
@@ -274,6 +276,7 @@ func TestSecurity6AnAgentOfTheBotFindsNoToken(t *testing.T) {
 // A git that has its helpers beside itself takes no other.
 func TestDoctorNamesTheMemoryOfGitWhereItIsOpen(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{})
 	if out := r.expect(0, plain, "doctor").out; strings.Contains(out, "the memory of git") || !strings.Contains(out, "the sockets of tmux") {
 		t.Errorf("where it is closed:\n%s", out)
@@ -346,6 +349,7 @@ func coreLimit(t *testing.T, pid int) string {
 // reads, as service managers hand it over: neither it nor its path is in what other processes see.
 func TestSecurity6TheTokenOfAFileIsInThatFileAlone(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: heldPlaybook})
 	token, file := r.github.Token(rigBot), filepath.Join(t.TempDir(), "credential")
 	if err := os.WriteFile(file, []byte(token+"\n"), 0o400); err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // others opens fifty pull requests of a person, as many as the list that a bot reads has.
@@ -33,6 +34,7 @@ func (w *reviewed) others() {
 // session takes no changes.
 func TestAPullRequestThatWasMergedUnseenTakesNoChanges(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, c := range map[string]struct{ down, behind bool }{
 		"few are open":             {true, false},
 		"fifty others are open":    {true, true},

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"golang.org/x/sys/unix"
 )
@@ -90,6 +91,7 @@ var (
 // What commands show fits a terminal of 60 columns, in colours unless the person wants none.
 func TestCommandsFitANarrowTerminal(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	s := newShelf(t)
 	s.put("20260102-030405-issue-1-a-session-with-quite-a-long-name", orchestrator.PhaseDone, 48, 1)
 	s.put("short", "reviewing", 40, 1)

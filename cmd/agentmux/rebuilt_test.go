@@ -15,6 +15,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -115,6 +116,7 @@ func commentsOn(repo *fakehub.Repo, number int) string {
 // What a session showed on its issue follows from its records alone.
 func TestGitHub53ARebuiltMirrorShowsTheSame(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{})
 	r.expect(0, "issue", "1", "--headless")
 	e := r.session()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -13,6 +14,7 @@ import (
 // An agent runs as the configuration says of its role: in a terminal or not, and with the effort that its provider knows.
 func TestAgentsRunAsTheirRolesSay(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook, config: "agents: {transport: tui}\n"})
 	more := filepath.Join(r.dir, "more.yaml")
 	r.write(more, "version: 2\nproviders: {script: {effort: {high: [--no-such-flag]}}}\nroles: {coder: {transport: headless, effort: high}}\n")

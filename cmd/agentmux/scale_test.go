@@ -8,15 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
 // TestSessionsSideBySide has one process host AGENTMUX_SESSIONS sessions whose agents all go
 // to work at the same moment, and looks that each comes to its own pull request.
 func TestSessionsSideBySide(t *testing.T) {
-	if testing.Short() {
-		t.Skip("whole sessions")
-	}
+	testfull.Only(t)
 	t.Parallel()
 	n := fromEnv(t, "AGENTMUX_SESSIONS", 3)
 	r := newRig(t, rigOptions{})

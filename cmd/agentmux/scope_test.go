@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/cmd/internal/show"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // A file that a coder changed though the plan does not give it that file is taken, and named
@@ -15,6 +16,7 @@ import (
 // the pull request.
 func TestFilesOutsideOfThePlanAreNamed(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	const file = "sub/other@all.txt"
 	r := newRig(t, rigOptions{playbook: strings.Replace(quickPlaybook, "      - write: {file: a.txt, text: \"two\\n\"}\n",
 		"      - write: {file: a.txt, text: \"two\\n\"}\n      - write: {file: "+file+", text: \"x\\n\"}\n", 1)})

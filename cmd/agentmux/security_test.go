@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -62,6 +63,7 @@ func TestSecurity5StrangersReachNoPrompt(t *testing.T) {
 // after the label was set. At a terminal the label is not what asks: the one who types does.
 func TestWhoTypesTheCommandAsksForTheTextOfNow(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	now := time.Now().UTC().Truncate(time.Second)
 	r := newRig(t, rigOptions{playbook: quickPlaybook, github: fakehub.Options{
 		Now:   func() time.Time { now = now.Add(time.Second); return now },

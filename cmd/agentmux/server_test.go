@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // listener counts who connects to it, and answers nothing.
@@ -106,6 +107,7 @@ func TestSecurity23ATokenIsNotForAnotherServer(t *testing.T) {
 // What a runner has in its environment does not replace the server that the person named.
 func TestTheEnvironmentNamesAnotherServer(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	other := listen(t)
 	r := newRig(t, rigOptions{config: "github: {host: \"" + other.Addr().String() + "\"}\n"})
 	calls := len(r.github.Calls())
@@ -149,6 +151,7 @@ func TestDoctorLooksAtOriginFirst(t *testing.T) {
 // A configured base that is not there is said before an agent starts, and by doctor.
 func TestTheConfiguredBaseIsNotThere(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook, config: "github: {base_branch: nosuch}\n"})
 	for _, args := range [][]string{issueRun, {"issue", "1", "--dry-run"}, {"run", "do it", "--headless"}, {"issue", "1", "--base", "HEAD", "--headless"}} {
 		r.row(strings.Join(args, " "), func(t *testing.T) {
@@ -173,6 +176,7 @@ func TestTheConfiguredBaseIsNotThere(t *testing.T) {
 // what is used in its place.
 func TestARefusedFetchIsNotAServerThatIsAway(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	for name, fault := range map[string]fakehub.Fault{
 		"refused": {Route: "GIT fetch-refs", Status: 401, Message: "x"}, "forbidden": {Route: "GIT fetch-refs", Status: 403, Message: "x"}, "hidden": {Route: "GIT fetch-refs", Status: 404, Message: "x"},

@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/cmd/internal/show"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // What a repository tells the CLIs beside instructions is named when a session starts and by
 // status; where the person's own file loads it, a person at a terminal is asked first, once.
 func TestSecurity28APersonIsToldOfAgentSettings(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: heldPlaybook, files: map[string]string{".claude/settings.json": "{}\n", "README.md": "one\n"}})
 	start := func(name string, answer string, want ...string) string {
 		t.Helper()

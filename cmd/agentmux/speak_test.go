@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/mail"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -41,6 +42,7 @@ agents:
 // environment, and by a file and a line of the index that it makes itself. Nothing of it is taken for the other's word.
 func TestSecurity40AnAgentDoesNotSpeakForAnother(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{config: "sandbox: {unsafe_flags: true}\n"})
 	own, err := os.Executable()
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/mail"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -51,6 +52,7 @@ agents:
 // change from summer time, older forms of names. The other one gets each of them once, and answers.
 func TestProtocolT2AConversationWhoseStampsDecideNothing(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{config: "sandbox: {unsafe_flags: true}\n"})
 	var lay strings.Builder
 	lay.WriteString("cd \"$1/msgs\"\n")

@@ -6,12 +6,14 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/installation"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // An archived repository is read-only, so that no agent starts for it. A run that keeps its work in
 // the clone does.
 func TestAnArchivedRepositoryIsNamedBeforeTheRun(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.github.Repo(rigRepo).Archive(true)
 	for _, args := range [][]string{{"issue", "1", "--dry-run"}, {"issue", "1", "--headless"}} {
@@ -37,6 +39,7 @@ func TestAnArchivedRepositoryIsNamedBeforeTheRun(t *testing.T) {
 // in the repository: the server does not say whether it may write.
 func TestATokenOfAnInstallationIsEnough(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.useInstallation(map[string]string{
 		"contents": "write", "issues": "write", "pull_requests": "write", "statuses": "write", "metadata": "read",
@@ -51,6 +54,7 @@ func TestATokenOfAnInstallationIsEnough(t *testing.T) {
 // The end of a run says that the pull request is still a draft, and whose turn it is.
 func TestADraftAtTheEndIsSaid(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook, github: fakehub.Options{Enterprise: true, NoGraphQL: true}})
 	res := r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
 	const turn = "review the pull request, a draft, and make it ready for review there"

@@ -9,6 +9,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -54,6 +55,7 @@ func TestTheNextStepIsOneThatIsTaken(t *testing.T) {
 // GitHub lets it.
 func TestWhatGitHubRefusedToShowIsOwed(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.github.Inject(fakehub.Fault{Route: "POST .../issues/{number}/labels", From: 2, Status: 403, Message: "Resource not accessible by integration"})
 	res := r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
@@ -97,6 +99,7 @@ func TestBrokenGitServerIsNamedInOneLine(t *testing.T) {
 // A person who waits is told what for, whatever GitHub is slow with.
 func TestEachWaitForGitHubIsNamed(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.github.Inject(fakehub.Fault{Route: "GET .../collaborators/{login}/permission", Times: 1, Slow: console.Patience + time.Second})
 	if res := r.expect(0, append([]string{"issue", "1"}, quickRun...)...); !strings.Contains(res.err, "waiting for GitHub about who asked for acme/widgets#1 ...") {

@@ -11,6 +11,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/team"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -100,6 +101,7 @@ func diamondRig(t testing.TB, node, steps, config string) *rig {
 // made is lost, and no agent is started twice. AGENTMUX_TEAM_FAILS takes each n-th of the 56 cases.
 func TestProtocolM7TeamFailsAtEachNode(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	stride := fromEnv(t, "AGENTMUX_TEAM_FAILS", 29)
 	for i := 0; i < len(diamondOf)*len(diamondFaults); i += stride {
 		node, f := diamondOf[i/len(diamondFaults)].name, diamondFaults[i%len(diamondFaults)]

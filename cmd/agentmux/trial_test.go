@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -83,6 +84,7 @@ func (r *rig) nothingTried() {
 // that it is called in is as before.
 func TestAProviderIsTested(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, flags := range map[string][]string{"headless": {"--headless"}, "at a terminal": {"--tui"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -111,6 +113,7 @@ func TestAProviderIsTested(t *testing.T) {
 // What does not work is a row with the next step, and the exit code asks for a person.
 func TestAProviderThatFailsItsTest(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, c := range map[string]struct {
 		provider, playbook, config string
 		flags                      []string
@@ -172,6 +175,7 @@ func TestAProviderThatFailsItsTest(t *testing.T) {
 // A service that refuses more ends the test, with the time, and its cool-down holds for the next one, too: that starts nothing.
 func TestAProviderThatRefusesMore(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{config: trialConfig})
 	program := filepath.Join(r.dir, "bin", "qwen")
 	begun := filepath.Join(r.dir, "begun")
@@ -203,6 +207,7 @@ func TestAProviderThatRefusesMore(t *testing.T) {
 // At a terminal the person is asked first, and the program has a terminal of its own.
 func TestAProviderIsTestedWithAPerson(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: trialPlaybook})
 	over := func(at *terminal) {
 		t.Helper()
@@ -259,6 +264,7 @@ func (r *rig) killedWhole(b *background) {
 // whose helper was killed, too: the next one removes it.
 func TestATestOfAProviderIsKilled(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	for name, kill := range map[string]func(r *rig, b *background){
 		"interrupted": func(r *rig, b *background) {
 			if code := b.exit(syscall.SIGINT); code != exit.Canceled {

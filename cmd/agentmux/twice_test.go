@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -42,6 +43,7 @@ func TestAnIssueGetsOnePullRequest(t *testing.T) {
 // that lost its issue, unless that is asked for.
 func TestAStoppedSessionIsNotContinuedBesideAPullRequest(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: heldPlaybook})
 	run := append([]string{"issue", "1"}, quickRun...)
 	first := r.background(run...)
@@ -78,6 +80,7 @@ func TestAStoppedSessionIsNotContinuedBesideAPullRequest(t *testing.T) {
 // A label of a session at work elsewhere stops the start, and says who is at work.
 func TestAnIssueThatIsWorkedOnElsewhere(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	repo := r.github.Repo(rigRepo)
 	repo.Label(1, "agentmux:running", rigBot)

@@ -9,6 +9,7 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/command"
 	"github.com/agentmux/agentmux/orchestrator/engine"
@@ -57,6 +58,7 @@ func (s *shopper) cleansUp(name string) {
 // An interrupt after the session was made and before its host was started is told of: the session is
 // there, without a host, and what continues it is said. A second start continues it.
 func TestStartInterruptedBeforeTheHost(t *testing.T) {
+	testfull.Only(t)
 	for name, tt := range map[string]struct {
 		args []string
 		next func(name string) string
@@ -110,6 +112,7 @@ func (s *shopper) stops(name string) (string, int) {
 // A stop of a session that was made, and that no host runs yet, stops it: a start that was cut short is
 // ended, and one that is under way reads it first.
 func TestStopBeforeTheHost(t *testing.T) {
+	testfull.Only(t)
 	for name, args := range map[string][]string{
 		"agents": {"agents", "start", "--yes", "--headless"}, "run": {"run", "add words", "--headless"},
 	} {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/show"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/internal/usage"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -90,6 +91,7 @@ func (r *rig) ends(e session.Entry) (list []orchestrator.AgentExitedRecord) {
 // session that was continued elsewhere has no files of its earlier launches.
 func TestUsageIsToldEverywhere(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook, config: "roles: {planner: {provider: claude}, coder: {provider: claude}}\nagents: {transport: headless}\n"})
 	r.withPlayedClaude()
 	r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
@@ -130,6 +132,7 @@ func TestUsageIsToldEverywhere(t *testing.T) {
 // A launch that exits by itself without handing anything in has used what it says, too.
 func TestUsageOfALaunchThatFails(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{
 		playbook: "version: 1\nagents:\n  - role: planner\n    steps: [{exit: 7}]\n",
 		config:   "roles: {planner: {provider: claude}}\nagents: {transport: headless}\nlimits: {agent_retries: 0}\n",

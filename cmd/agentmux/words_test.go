@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testfull"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/session/register"
 )
@@ -34,6 +35,7 @@ var unfit = regexp.MustCompile(`goroutine |panic|runtime error|%!|0x[0-9a-f]{6}|
 // wrong and where, and the next step.
 func TestWhatAPersonIsTold(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	plain := newRig(t, rigOptions{playbook: quickPlaybook})
 	for _, s := range situations() {
 		t.Run(s.name, func(t *testing.T) {
@@ -76,6 +78,7 @@ func (s situation) check(t *testing.T, r *rig) {
 // runs.
 func TestWhatAPersonIsToldOfSessions(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.expect(0, append(issueRun, "--name", "one", "--no-mirror")...)
 	for _, s := range []situation{

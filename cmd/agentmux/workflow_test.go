@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/cmd/internal/doctor"
+	"github.com/agentmux/agentmux/internal/testfull"
 )
 
 // Which workflow an issue's labels select; the person's flag wins.
@@ -55,6 +56,7 @@ func TestProtocolW3LabelsSelectTheWorkflow(t *testing.T) {
 // A failed review of the workflow a label selected: a draft for people, exit 3.
 func TestProtocolW4AFailedQuickReviewEndsInADraft(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	failing := strings.Replace(quickPlaybook, `"verdict: pass\nsummary: Fine.\n"`,
 		`"verdict: fail\nsummary: No.\nfindings: [{issue: It says two, recommendation: Say three}]\n"`, 1)
 	r := newRig(t, rigOptions{playbook: failing, unlabel: true})
@@ -78,6 +80,7 @@ func TestProtocolW4AFailedQuickReviewEndsInADraft(t *testing.T) {
 // Configuration and workflows of a run in a clone are those on disk, and it says so.
 func TestProtocolW5AClonesOwnFilesCount(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook, files: map[string]string{
 		"a.txt": "one\n", ".agentmux/config.yaml": "version: 2\ndefaults: {workflow: feature}\n",
 	}})
@@ -131,6 +134,7 @@ func TestAWorkflowWithATakenNameIsNamed(t *testing.T) {
 // A prompt that could not be rendered is found before an agent starts, with its line.
 func TestABrokenPromptIsFoundBeforeAnAgentStarts(t *testing.T) {
 	t.Parallel()
+	testfull.Only(t)
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	quick := r.expect(0, "workflows", "show", "quick").out
 	own := strings.Replace(strings.Replace(quick, "name: quick", "name: own", 1), "kind: implement,", "kind: implement, prompt: project/code,", 1)
