@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -128,6 +129,10 @@ func TestNothingKnowsTheServerOfTheTests(t *testing.T) {
 			return err
 		}
 		read++
+		lower := bytes.ToLower(data)
+		if !slices.ContainsFunc([]string{"fake", "is_test", "testing.testing("}, func(part string) bool { return bytes.Contains(lower, []byte(part)) }) {
+			return nil // the expression takes seconds for all files
+		}
 		for n, line := range strings.Split(string(data), "\n") {
 			if code, _, _ := strings.Cut(line, "//"); known.MatchString(code) && !strings.Contains(line, "(internal)") {
 				t.Errorf("%s:%d: %s", rel, n+1, line)

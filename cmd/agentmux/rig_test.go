@@ -254,16 +254,18 @@ var racedOnce sync.Map
 
 // program is what runs a command. Everything with the race detector costs four times as much
 // and shows little more: the parts of a host have tests of their own that run with it. With
-// AGENTMUX_TEST_RACE=all everything does.
+// AGENTMUX_TEST_RACE=all everything does; in the short form each command alone does not.
 func (r *rig) program(command string) (string, error) {
 	if r.other != "" {
 		return r.other, nil
 	}
 	test, _, _ := strings.Cut(r.t.Name(), "/")
-	if _, again := racedOnce.LoadOrStore(command, true); again && !slices.Contains(raced, test) && os.Getenv("AGENTMUX_TEST_RACE") != "all" {
-		return inPanes()
+	_, again := racedOnce.LoadOrStore(command, true)
+	once := !again && !testing.Short()
+	if once || slices.Contains(raced, test) || os.Getenv("AGENTMUX_TEST_RACE") == "all" {
+		return os.Executable()
 	}
-	return os.Executable()
+	return inPanes()
 }
 
 func TestTheRacedTestsExist(t *testing.T) {

@@ -37,10 +37,6 @@ func setUpScript(t *testing.T, env *testscript.Env) error {
 	repo.SetRole(rigBot, fakehub.Write)
 	repo.AddIssue(fakehub.IssueSpec{Title: "Say two", Body: "Soon.", Author: rigOwner})
 	repo.CloseIssue(repo.AddIssue(fakehub.IssueSpec{Title: "Old", Author: rigOwner}), rigOwner)
-	own, err := os.Executable()
-	if err != nil {
-		return err
-	}
 	panes, err := inPanes()
 	if err != nil {
 		return err
@@ -57,7 +53,7 @@ func setUpScript(t *testing.T, env *testscript.Env) error {
 		}
 	})
 	bin, home := filepath.Join(short, "bin"), filepath.Join(env.WorkDir, "home")
-	programs := map[string]string{"agentmux": own}
+	programs := map[string]string{"agentmux": panes}
 	for _, name := range []string{"git", "tmux", "true", "sh"} {
 		if programs[name], err = exec.LookPath(name); err != nil {
 			return err
