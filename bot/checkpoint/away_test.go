@@ -33,6 +33,7 @@ type machine struct {
 	hub   *fakehub.Server
 	store *gitrepo.Store
 	noted []string
+	known struct{ base, tree string } // see base
 }
 
 func newHub(t *testing.T) *fakehub.Server {

@@ -20,6 +20,7 @@ type forgery struct {
 	manifest checkpoint.Manifest
 	message  string // in place of the manifest's
 	files    map[string][]byte
+	blobs    map[string]string // in place of what these files hold
 	work     map[string]string // workspace → tree
 	parents  []string
 }
@@ -27,11 +28,15 @@ type forgery struct {
 // base is a commit on the server, and the tree of a workspace that differs from it in two files.
 func (m *machine) base() (base, tree string) {
 	m.t.Helper()
+	if m.known.base != "" {
+		return m.known.base, m.known.tree
+	}
 	ids := m.history(map[string]string{"old": "1", "same": "2", "link": "x"}, map[string]string{"same": "2", "new": "3", "link": "x"})
 	tree, err := m.store.Tree(m.t.Context(), ids[1])
 	if err != nil {
 		m.t.Fatal(err)
 	}
+	m.known.base, m.known.tree = ids[0], tree
 	return ids[0], tree
 }
 
@@ -69,6 +74,19 @@ func (m *machine) onTop(base string) []string {
 // forge pushes f over what is there.
 func (m *machine) forge(f *forgery, at string) {
 	m.t.Helper()
+	m.pushAll(remote.RefUpdate{Ref: at, New: m.forged(f)})
+}
+
+func (m *machine) pushAll(updates ...remote.RefUpdate) {
+	m.t.Helper()
+	if _, err := m.server().Push(m.t.Context(), m.store, remote.PushSpec{Updates: updates}); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// forged is the commit of f.
+func (m *machine) forged(f *forgery) string {
+	m.t.Helper()
 	message := f.message
 	if message == "" {
 		var err error
@@ -87,16 +105,20 @@ func (m *machine) forge(f *forgery, at string) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
+	var changes []gitrepo.Change
+	for name, id := range f.blobs {
+		changes = append(changes, gitrepo.Change{Path: "session/" + name, Status: 'M', NewMode: "100644", NewID: id})
+	}
+	if tree, err = m.store.Apply(m.t.Context(), tree, changes); err != nil {
+		m.t.Fatal(err)
+	}
 	id, err := m.store.Commit(m.t.Context(), gitrepo.CommitSpec{
 		Tree: tree, Parents: f.parents, Message: message, Author: gitrepo.Signature{Name: "a", Mail: "a@localhost"}, Date: time.Unix(1, 0),
 	})
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	_, err = m.server().Push(m.t.Context(), m.store, remote.PushSpec{Updates: []remote.RefUpdate{{Ref: at, New: id}}})
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	return id
 }
 
 func fetch(m *machine, session string, issue int) (*checkpoint.Fetched, error) {
@@ -139,8 +161,7 @@ func TestSecurity37AForgedCheckpointIsRefused(t *testing.T) {
 	hub := newHub(t)
 	m, other := newMachine(t, hub, "h_1"), newMachine(t, hub, "h_2")
 	_, stranger := m.base()
-	large := strings.Repeat("a", checkpoint.MaxSize)
-	for i, c := range []struct {
+	rows := []struct {
 		name string
 		do   func(*forgery)
 		want string
@@ -172,9 +193,7 @@ func TestSecurity37AForgedCheckpointIsRefused(t *testing.T) {
 			f.work["2.1"] = m.treeOf(map[string]string{"same": "2", "new": "3", "link": "x", "-rf": "x"})
 			f.manifest.Work["2.1"].Changed["-rf"] = checkpoint.Digest([]byte("x"))
 		}, `"work/2.1/-rf" name begins with -`},
-		{"too large", func(f *forgery) {
-			f.files["state.json"], f.manifest.Files["state.json"] = []byte(large), checkpoint.Digest([]byte(large))
-		}, "it holds more than 50 MiB"},
+		{"too large", func(f *forgery) { f.blobs = map[string]string{"state.json": m.large()} }, "it holds more than 50 MiB"},
 		{"two parents", func(f *forgery) { f.parents = append(f.parents, f.manifest.Base) }, "it has 2 parents"},
 		{"another history", func(f *forgery) { f.parents = m.history(map[string]string{"a": "b"}) }, "its parent does not descend"},
 		{"an option for a base", func(f *forgery) { f.manifest.Base = "--all" }, "its parent does not descend"},
@@ -188,15 +207,20 @@ func TestSecurity37AForgedCheckpointIsRefused(t *testing.T) {
 			w.Base = stranger
 			f.manifest.Work["2.1"] = w
 		}, "which is not a commit of the session"},
-	} {
+	}
+	session := func(row int) string { return fmt.Sprint("s", row) }
+	var updates []remote.RefUpdate
+	for i, c := range rows {
 		f := m.whole()
 		c.do(f)
-		session := fmt.Sprint("s", i)
 		if f.manifest.Session == "s" {
-			f.manifest.Session = session
+			f.manifest.Session = session(i)
 		}
-		m.forge(f, gitrepo.CheckpointRef(session))
-		got, err := fetch(other, session, 7)
+		updates = append(updates, remote.RefUpdate{Ref: gitrepo.CheckpointRef(session(i)), New: m.forged(f)})
+	}
+	m.pushAll(updates...)
+	for i, c := range rows {
+		got, err := fetch(other, session(i), 7)
 		var refused *checkpoint.RefusedError
 		if !errors.As(err, &refused) || got != nil || !strings.Contains(strings.Join(refused.Problems, "\n"), c.want) {
 			t.Errorf("%s: %v", c.name, err)

@@ -44,6 +44,9 @@ func race(ctx context.Context, hosts []*host, issue int) ([]claim.Held, []error)
 
 func TestGitHub36OneHostWinsEachRace(t *testing.T) {
 	rounds := 6
+	if testing.Short() {
+		rounds = 3
+	}
 	if n, err := strconv.Atoi(os.Getenv("AGENTMUX_CLAIM_ROUNDS")); err == nil {
 		rounds = n
 	}

@@ -54,7 +54,7 @@ func TestAListenerHearsOneIssue(t *testing.T) {
 	}
 	s.look(l) // what the receipts changed
 	counted := s.server.Requests(botLogin)
-	for range 100 {
+	for range 20 {
 		s.look(l)
 	}
 	if n := s.server.Requests(botLogin) - counted; n != 0 {
@@ -85,7 +85,7 @@ func TestAListenerHearsOneIssue(t *testing.T) {
 		t.Errorf("after a review of the same second: commands %+v", got)
 	}
 	counted = s.server.Requests(botLogin)
-	for range 100 {
+	for range 20 {
 		s.look(l)
 	}
 	if n := s.server.Requests(botLogin) - counted; n != 0 {

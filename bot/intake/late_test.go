@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/agentmux/agentmux/bot/intake"
 )
 
 // lateComment answers as a replica that has newer comments, but not yet one.
@@ -56,13 +58,17 @@ func TestACommentThatIsListedLateIsFound(t *testing.T) {
 	for name, c := range map[string]struct {
 		newer        int
 		hidden, most time.Duration
-	}{"on the first page": {1, time.Minute, 2 * time.Minute}, "behind it, after a full sync": {120, 40 * time.Minute, 40 * time.Minute}} {
+	}{"on the first page": {1, time.Minute, 2 * time.Minute}, "behind it, after a full sync": {101, 40 * time.Minute, 40 * time.Minute}} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(t *testing.T, w *world) {
 				in, list := w.inbox(), &lateComment{Handler: w.wire.Handler}
 				w.wire.Handler = list
 				n := w.issue("t")
-				w.poller(in, each(time.Minute))
+				w.poller(in, func(o *intake.Options) {
+					o.Pace = func() intake.Pace {
+						return intake.Pace{Every: time.Minute, Comments: time.Minute, Sync: 30 * time.Minute}
+					}
+				})
 				wait(3 * time.Minute) // the first full sync is over
 				list.hide(w.Repo(widgets).Comment(n, "late", "dev"))
 				wait(2 * time.Second)

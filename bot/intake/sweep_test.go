@@ -84,7 +84,7 @@ func TestGitHub33ASearchThatLags(t *testing.T) {
 func TestASweepNamesTheRepositoriesOfTooManyHits(t *testing.T) {
 	inTime(t, func(t *testing.T, w *world) {
 		targets := w.many("octo", 2, w.client())
-		for range 600 {
+		for range 501 {
 			for _, target := range targets {
 				w.Repo(target.Repo.String()).AddIssue(fakehub.IssueSpec{Title: "t", Author: "dev", Labels: []string{label}})
 			}
@@ -94,26 +94,26 @@ func TestASweepNamesTheRepositoriesOfTooManyHits(t *testing.T) {
 		s := w.sweep(in, func(o *intake.SweepOptions) { o.Crowded = names.add })
 		wait(4 * time.Minute)
 		got := names.all()
-		if len(got) == 0 || !slices.Equal(got[0], []ghsync.Repo{targets[0].Repo, targets[1].Repo}) || s.Facts().Hits != 1200 {
+		if len(got) == 0 || !slices.Equal(got[0], []ghsync.Repo{targets[0].Repo, targets[1].Repo}) || s.Facts().Hits != 1002 {
 			t.Fatalf("told %v, facts %+v", got, s.Facts())
 		}
 		if n := len(in.requests()); n != 1000 {
 			t.Errorf("%d requests were found", n)
 		}
 		for _, target := range targets {
-			for n := range 300 {
+			for n := range 251 {
 				w.Repo(target.Repo.String()).Unlabel(n+1, label, "dev")
 			}
 		}
 		wait(4 * time.Minute)
 		got = names.all()
-		if last := got[len(got)-1]; last != nil || s.Facts().Hits != 600 {
+		if last := got[len(got)-1]; last != nil || s.Facts().Hits != 500 {
 			t.Errorf("told last %v, facts %+v", last, s.Facts())
 		}
 		if wait(4 * time.Minute); len(names.all()) != len(got) {
 			t.Errorf("told again: %v", names.all()[len(got):])
 		}
-		if n := len(in.requests()); n != 1200 {
+		if n := len(in.requests()); n != 1002 {
 			t.Errorf("%d requests were found", n)
 		}
 	})

@@ -54,10 +54,14 @@ func listStatuses(c *call) reply {
 // latest is the last status of each context, by context.
 func (r *repo) latest(sha string) []*status {
 	var list []*status
-	for _, t := range r.statuses[sha] {
-		list = slices.DeleteFunc(list, func(have *status) bool { return have.context == t.context })
-		list = append(list, t)
+	seen := map[string]bool{}
+	for _, t := range slices.Backward(r.statuses[sha]) {
+		if !seen[t.context] {
+			list = append(list, t)
+		}
+		seen[t.context] = true
 	}
+	slices.Reverse(list)
 	return list
 }
 
