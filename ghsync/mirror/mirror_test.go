@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -89,14 +90,28 @@ func (st *stage) options() mirror.Options {
 // run plays the script and lets the mirror catch up at each sync.
 func (st *stage) run(m *mirror.Mirror) {
 	st.t.Helper()
-	for _, line := range st.script {
-		if line == "sync" {
-			st.finish(m)
-			continue
-		}
-		st.play(line)
+	for lines := range st.parts() {
+		st.play(lines...)
+		st.finish(m)
 	}
-	st.finish(m)
+}
+
+// parts yields what the script says until each sync, and until its end.
+func (st *stage) parts() iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		rest := st.script
+		for len(rest) > 0 {
+			n := slices.Index(rest, "sync")
+			if n < 0 {
+				yield(rest)
+				return
+			}
+			if !yield(rest[:n]) {
+				return
+			}
+			rest = rest[n+1:]
+		}
+	}
 }
 
 // end is what the issue shows, comments by kind and labels.

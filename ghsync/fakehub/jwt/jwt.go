@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -58,6 +59,9 @@ func Judge(claim string, now time.Time, keyOf func(issuer string) *rsa.PublicKey
 	}
 	return nil
 }
+
+// SharedKey returns what NewKey returned to its first caller: to make a key takes longer than most tests with an App.
+var SharedKey = sync.OnceValues(NewKey)
 
 // NewKey makes the key of an App: the private one as PEM, and the one to judge claims by.
 func NewKey() (private []byte, public *rsa.PublicKey) {
