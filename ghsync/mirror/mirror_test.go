@@ -390,6 +390,10 @@ func TestSecurity7SecretsDoNotReachTheIssue(t *testing.T) {
 }
 
 func TestGitHub51ManyRecordsMakeFewEdits(t *testing.T) {
+	records := 500
+	if testing.Short() {
+		records = 100
+	}
 	synctest.Test(t, func(t *testing.T) {
 		sc := newScene(t, nil)
 		sink := &paper{}
@@ -398,13 +402,13 @@ func TestGitHub51ManyRecordsMakeFewEdits(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- m.Run(ctx) }()
 		sc.play(`10:06 1 phase_entered {"phase":"implementing","kind":"implement","reason":"start"}`)
-		sc.play(`10:06 1 schedule {"subplans":500,"groups":[]}`)
+		sc.play(fmt.Sprintf(`10:06 1 schedule {"subplans":%d,"groups":[]}`, records))
 		m.Wake()
 		<-time.After(20 * time.Second)
-		for i := range 500 {
+		for i := range records {
 			sc.commit(sc.event(time.Now(), 1, "subplan_done", map[string]any{"id": fmt.Sprint(i)}))
 			m.Wake()
-			<-time.After(2 * time.Millisecond)
+			<-time.After(time.Second / time.Duration(records))
 		}
 		<-time.After(20 * time.Second)
 		if !m.CaughtUp(sc.state.Seq) {
@@ -414,7 +418,7 @@ func TestGitHub51ManyRecordsMakeFewEdits(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		if edits := strings.Count(sink.String(), "edited"); edits < 1 || edits > 2 || !strings.Contains(sink.String(), "500 of 500 subplans") {
+		if edits := strings.Count(sink.String(), "edited"); edits < 1 || edits > 2 || !strings.Contains(sink.String(), fmt.Sprintf("%d of %[1]d subplans", records)) {
 			t.Errorf("%d edits:\n%s", edits, sink.String())
 		}
 	})
@@ -432,8 +436,12 @@ func TestQuietTimesMakeNoRequests(t *testing.T) {
 		<-time.After(time.Minute)
 		synctest.Wait()
 		before := sink.String()
-		<-time.After(3 * time.Hour)
-		for range 30 {
+		hours, more := 3, 30
+		if testing.Short() {
+			hours, more = 1, 5
+		}
+		<-time.After(time.Duration(hours) * time.Hour)
+		for range more {
 			sc.play(`10:06 1 agent_status {"role":"planner","message":"still at it"}`)
 			<-time.After(time.Minute)
 		}
