@@ -121,7 +121,7 @@ func TestGitHub53KillAtAnySaveAfterAKillLeavesTheSameEnd(t *testing.T) {
 	want := calmEnd(t, paces["in step"])
 	for n := 1; n <= writesOf["in step"]; n++ {
 		for saves := 1; saves <= 3; saves++ {
-			if testing.Short() && saves != n%3+1 {
+			if testing.Short() && (n%2 == 0 || saves != n%3+1) {
 				continue
 			}
 			t.Run(fmt.Sprintf("write %d, then save %d", n, saves), func(t *testing.T) {
