@@ -47,11 +47,7 @@ func (s *Server) AddApp(spec AppSpec) App {
 	ids := s.ids(spec.Repos)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := jwt.SharedKey
-	if len(s.apps) > 0 {
-		key = jwt.NewKey
-	}
-	secret, public := key()
+	secret, public := jwt.Key(len(s.apps))
 	a := &app{spec: spec, public: public, bot: s.user(login), repos: ids}
 	a.App = App{ID: s.newID(), InstallationID: s.newID(), Login: login, Key: secret}
 	a.ClientID = "Iv23li" + strconv.FormatInt(a.ID, 10)
