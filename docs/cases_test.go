@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -26,9 +27,18 @@ func hold(t *testing.T, page, want string) {
 	}
 }
 
-// testFunctions hands each function of each test file to found.
-func testFunctions(fsys fs.FS, found func(file string, f *ast.FuncDecl)) error {
-	return fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+// testFunction is a function of a test file.
+type testFunction struct {
+	file string
+	decl *ast.FuncDecl
+}
+
+// ownTests are the functions of this repository's test files, which several pages are about.
+var ownTests = sync.OnceValues(func() ([]testFunction, error) { return testFunctions(os.DirFS(root)) })
+
+// testFunctions returns each function of each test file.
+func testFunctions(fsys fs.FS) (all []testFunction, err error) {
+	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil || name == ".":
 			return err
@@ -47,9 +57,10 @@ func testFunctions(fsys fs.FS, found func(file string, f *ast.FuncDecl)) error {
 		}
 		for _, decl := range file.Decls {
 			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil {
-				found(name, f)
+				all = append(all, testFunction{name, f})
 			}
 		}
 		return nil
 	})
+	return all, err
 }

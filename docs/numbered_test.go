@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -28,10 +26,11 @@ type numbered struct {
 // hold fails unless each case has a test, and the page says what the tests say.
 func (p numbered) hold(t *testing.T) {
 	t.Helper()
-	tests, names, err := p.tests(os.DirFS(root))
+	functions, err := ownTests()
 	if err != nil {
 		t.Fatal(err)
 	}
+	tests, names := p.tests(functions)
 	for id, also := range p.also {
 		for _, test := range also {
 			if !names[test] {
@@ -89,15 +88,15 @@ var numberedPart = regexp.MustCompile(`^(\d+) \S`)
 
 // tests returns the tests of each case as "file name", and all names. Within a function
 // named by the prefix alone a string that begins with a number is the name of a part.
-func (p numbered) tests(fsys fs.FS) (tests map[int][]string, names map[string]bool, err error) {
+func (p numbered) tests(functions []testFunction) (tests map[int][]string, names map[string]bool) {
 	tests, names = map[int][]string{}, map[string]bool{}
 	function := regexp.MustCompile(`^` + p.prefix + `(\d+(?:And\d+)*)[A-Z]`)
 	add := func(number, test string) {
 		id, _ := strconv.Atoi(number)
 		tests[id] = append(tests[id], test)
 	}
-	err = testFunctions(fsys, func(name string, f *ast.FuncDecl) {
-		test := name + " " + f.Name.Name
+	for _, of := range functions {
+		f, test := of.decl, of.file+" "+of.decl.Name.Name
 		names[test] = true
 		if m := function.FindStringSubmatch(f.Name.Name); m != nil {
 			for number := range strings.SplitSeq(m[1], "And") {
@@ -107,8 +106,8 @@ func (p numbered) tests(fsys fs.FS) (tests map[int][]string, names map[string]bo
 		if f.Name.Name == p.prefix {
 			numberedParts(f.Body, func(number, part string) { add(number, test+"/"+part) })
 		}
-	})
-	return tests, names, err
+	}
+	return tests, names
 }
 
 func numberedParts(n ast.Node, found func(number, part string)) {

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"io/fs"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -39,10 +37,11 @@ var protocolGroups = []struct{ letter, title string }{
 // TestProtocolTable holds that each case has a test and that the page lists them all.
 // `make protocol-table` writes the page.
 func TestProtocolTable(t *testing.T) {
-	tests, err := protocolTests(os.DirFS(root))
+	functions, err := ownTests()
 	if err != nil {
 		t.Fatal(err)
 	}
+	tests := protocolTests(functions)
 	for _, id := range slices.Sorted(maps.Keys(protocolCases)) {
 		if len(tests[id]) == 0 {
 			t.Errorf("case %s has no test", id)
@@ -59,7 +58,7 @@ func TestProtocolTable(t *testing.T) {
 }
 
 func TestProtocolTableFindsTests(t *testing.T) {
-	tests, err := protocolTests(fstest.MapFS{
+	functions, err := testFunctions(fstest.MapFS{
 		"a/a_test.go": {Data: []byte(`package a_test
 			func TestProtocolJ12Halves(t *testing.T) {}
 			func TestProtocolC1(t *testing.T) { t.Run("C2 a kill", f); t.Run("plain", f) }
@@ -74,6 +73,7 @@ func TestProtocolTableFindsTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	tests := protocolTests(functions)
 	want := map[string][]string{
 		"J12": {"a/a_test.go TestProtocolJ12Halves", "a/nested/deep_test.go TestProtocolJ12Again"},
 		"C1":  {"a/a_test.go TestProtocolC1"},
@@ -94,18 +94,19 @@ var (
 // protocolTests returns the tests of each case, as "file name". A case is carried by a
 // function whose name is TestProtocol and the case's id, and by a subtest, below any
 // function TestProtocol…, whose literal name begins with the id.
-func protocolTests(fsys fs.FS) (map[string][]string, error) {
+func protocolTests(functions []testFunction) map[string][]string {
 	tests := map[string][]string{}
-	err := testFunctions(fsys, func(name string, f *ast.FuncDecl) {
+	for _, of := range functions {
+		name, f := of.file, of.decl
 		if !strings.HasPrefix(f.Name.Name, "TestProtocol") {
-			return
+			continue
 		}
 		if m := caseFunction.FindStringSubmatch(f.Name.Name); m != nil {
 			tests[m[1]] = append(tests[m[1]], name+" "+f.Name.Name)
 		}
 		protocolSubtests(f.Body, f.Name.Name, func(id, test string) { tests[id] = append(tests[id], name+" "+test) })
-	})
-	return tests, err
+	}
+	return tests
 }
 
 // protocolSubtests hands each t.Run below n that names a case to found.

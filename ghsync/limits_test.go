@@ -22,7 +22,8 @@ func TestHugeAnswersAreRefused(t *testing.T) {
 	for size, taken := range map[int]bool{32 << 20: true, 32<<20 + 1: false} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			over(t, func(int, *http.Request) (*http.Response, error) {
-				return respond(200, start+end+strings.Repeat(" ", size-len(start)-len(end)))
+				// The type of a body of which nothing but the object is looked into.
+				return respond(200, start+end+strings.Repeat("x", size-len(start)-len(end)), "Content-Type", "text/plain")
 			}, func(t *testing.T, c *ghsync.Client, w *wire) {
 				_, err := c.Repository(t.Context(), "octo", "widgets")
 				if _, later := transport.Later(err); later || taken != (err == nil) || len(w.sent) != 1 {

@@ -26,16 +26,19 @@ func TestAListWithoutEndIsNotReadOn(t *testing.T) {
 	}
 	for name, read := range lists {
 		for kind, most := range map[string]int{"pages": 100, "bytes": 5, "circle": 2} {
+			if kind == "bytes" && name != "comments" {
+				continue // what one walk counts, each counts; the other rows show that each is one
+			}
 			t.Run(name+", "+kind, func(t *testing.T) {
 				over(t, func(n int, req *http.Request) (*http.Response, error) {
-					next, body := n+1, "[]"
+					next, body, kindOf := n+1, "[]", "application/json"
 					switch kind {
 					case "bytes":
-						body = "[]" + strings.Repeat(" ", 20<<20) // which is read, and not decoded
+						body, kindOf = "[]"+strings.Repeat("x", 20<<20), "text/plain" // of which nothing but the list is looked into
 					case "circle":
 						next = 2
 					}
-					return respond(200, body, "Link", fmt.Sprintf(`<https://api.github.com%s?page=%d>; rel="next"`, req.URL.Path, next))
+					return respond(200, body, "Content-Type", kindOf, "Link", fmt.Sprintf(`<https://api.github.com%s?page=%d>; rel="next"`, req.URL.Path, next))
 				}, func(t *testing.T, c *ghsync.Client, w *wire) {
 					err := read(t, c)
 					if !transport.HasCode(err, transport.CodeRefused) || !strings.Contains(err.Error(), "does not end after") || len(w.sent) > most {

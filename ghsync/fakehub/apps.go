@@ -40,14 +40,14 @@ type app struct {
 	removed   bool
 }
 
-// AddApp registers an app, makes its key and installs it.
+// AddApp registers an app and installs it. The second app of a server does not have the key of the first.
 func (s *Server) AddApp(spec AppSpec) App {
-	secret, public := jwt.NewKey()
 	login := spec.Slug + "[bot]"
 	s.AddUser(UserSpec{Login: login, Type: "Bot"})
 	ids := s.ids(spec.Repos)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	secret, public := jwt.Key(len(s.apps))
 	a := &app{spec: spec, public: public, bot: s.user(login), repos: ids}
 	a.App = App{ID: s.newID(), InstallationID: s.newID(), Login: login, Key: secret}
 	a.ClientID = "Iv23li" + strconv.FormatInt(a.ID, 10)

@@ -14,6 +14,9 @@ func NeutralBlock(s string) string {
 	return New("https://github.com", []string{"docs.example.com"}).Block(sanitize.Raw(s))
 }
 
+// FindRisky finds what GitHub makes live in a text, as the package does and at once.
+func FindRisky(s string) (found, atOnce []int) { return findRisky(s), risky.FindStringIndex(s) }
+
 // NeutralInline neutralizes a text that becomes one line.
 func NeutralInline(s string) string {
 	return New("https://github.com", nil).Inline(sanitize.Raw(s))

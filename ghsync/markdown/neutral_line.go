@@ -20,6 +20,25 @@ var risky = regexp.MustCompile(`(?i)[0-9a-z]*(?:https?|ftp)://[^\s<>|` + "`" + `
 	`|GH-\d+` +
 	`|[0-9a-z]{7,}`)
 
+// findRisky is risky.FindStringIndex, one word after the other: no match has a space in it, and each search in a
+// long line takes the longer the longer the line is.
+func findRisky(s string) []int {
+	for start := 0; start < len(s); {
+		end := len(s)
+		if n := strings.IndexAny(s[start:], " \t\n\f\r"); n >= 0 {
+			end = start + n
+		}
+		// What is shorter than the name of a commit has one of these if it is live.
+		if part := s[start:end]; len(part) >= 7 || strings.ContainsAny(part, ":.$[@#-") {
+			if at := risky.FindStringIndex(part); at != nil {
+				return []int{start + at[0], start + at[1]}
+			}
+		}
+		start = end + 1
+	}
+	return nil
+}
+
 // hash is a word that may name a commit. An underscore ends a word: it may be emphasis.
 var hash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^[0-9a-f]{7,40}$`) })
 
@@ -180,7 +199,7 @@ func (n Neutralizer) keep(s string, kind piece) string {
 func (n Neutralizer) prose(s string) string {
 	var out strings.Builder
 	for {
-		at := risky.FindStringIndex(s)
+		at := findRisky(s)
 		if at == nil {
 			out.WriteString(Escape(s))
 			return out.String()

@@ -50,14 +50,11 @@ func TestGitHub79NoWriteOfTheMirrorFollowsTheLoss(t *testing.T) {
 
 // runUntilLost plays the script until the mirror ends.
 func (st *stage) runUntilLost(m *mirror.Mirror) error {
-	for _, line := range st.script {
-		if line != "sync" {
-			st.play(line)
-			continue
-		}
+	for lines := range st.parts() {
+		st.play(lines...)
 		if err := m.Finish(st.t.Context()); err != nil {
 			return err
 		}
 	}
-	return m.Finish(st.t.Context())
+	return nil
 }

@@ -15,6 +15,10 @@ func TestAHostileServerLeavesNoTwinComments(t *testing.T) {
 	calm := newStage(t)
 	calm.run(calm.mirror(calm.options()))
 	want := calm.end()
+	during := 300 * time.Millisecond
+	if testing.Short() {
+		during /= 4
+	}
 	for _, kind := range hostile.Kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
@@ -28,7 +32,7 @@ func TestAHostileServerLeavesNoTwinComments(t *testing.T) {
 				if line != "sync" {
 					st.play(line)
 				} else if n < len(st.script)/2 {
-					ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+					ctx, cancel := context.WithTimeout(t.Context(), during)
 					_ = m.Finish(ctx)
 					cancel()
 				}

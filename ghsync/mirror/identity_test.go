@@ -53,11 +53,8 @@ func TestGitHub15NoWriteIsLostWhenTheTokenEnds(t *testing.T) {
 			o.Server = mirror.On(client)
 			m := st.mirror(o)
 			jumps := 0
-			for _, line := range st.script {
-				if line != "sync" {
-					st.play(line)
-					continue
-				}
+			for lines := range st.parts() {
+				st.play(lines...)
 				st.finish(m)
 				if jumps < 2 {
 					theirs, local = theirs+jump.theirs, local+jump.local

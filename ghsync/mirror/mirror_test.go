@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -89,14 +90,28 @@ func (st *stage) options() mirror.Options {
 // run plays the script and lets the mirror catch up at each sync.
 func (st *stage) run(m *mirror.Mirror) {
 	st.t.Helper()
-	for _, line := range st.script {
-		if line == "sync" {
-			st.finish(m)
-			continue
-		}
-		st.play(line)
+	for lines := range st.parts() {
+		st.play(lines...)
+		st.finish(m)
 	}
-	st.finish(m)
+}
+
+// parts yields what the script says until each sync, and until its end.
+func (st *stage) parts() iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		rest := st.script
+		for len(rest) > 0 {
+			n := slices.Index(rest, "sync")
+			if n < 0 {
+				yield(rest)
+				return
+			}
+			if !yield(rest[:n]) {
+				return
+			}
+			rest = rest[n+1:]
+		}
+	}
 }
 
 // end is what the issue shows, comments by kind and labels.
@@ -375,6 +390,10 @@ func TestSecurity7SecretsDoNotReachTheIssue(t *testing.T) {
 }
 
 func TestGitHub51ManyRecordsMakeFewEdits(t *testing.T) {
+	records := 500
+	if testing.Short() {
+		records = 100
+	}
 	synctest.Test(t, func(t *testing.T) {
 		sc := newScene(t, nil)
 		sink := &paper{}
@@ -383,13 +402,13 @@ func TestGitHub51ManyRecordsMakeFewEdits(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- m.Run(ctx) }()
 		sc.play(`10:06 1 phase_entered {"phase":"implementing","kind":"implement","reason":"start"}`)
-		sc.play(`10:06 1 schedule {"subplans":500,"groups":[]}`)
+		sc.play(fmt.Sprintf(`10:06 1 schedule {"subplans":%d,"groups":[]}`, records))
 		m.Wake()
 		<-time.After(20 * time.Second)
-		for i := range 500 {
+		for i := range records {
 			sc.commit(sc.event(time.Now(), 1, "subplan_done", map[string]any{"id": fmt.Sprint(i)}))
 			m.Wake()
-			<-time.After(2 * time.Millisecond)
+			<-time.After(time.Second / time.Duration(records))
 		}
 		<-time.After(20 * time.Second)
 		if !m.CaughtUp(sc.state.Seq) {
@@ -399,7 +418,7 @@ func TestGitHub51ManyRecordsMakeFewEdits(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		if edits := strings.Count(sink.String(), "edited"); edits < 1 || edits > 2 || !strings.Contains(sink.String(), "500 of 500 subplans") {
+		if edits := strings.Count(sink.String(), "edited"); edits < 1 || edits > 2 || !strings.Contains(sink.String(), fmt.Sprintf("%d of %[1]d subplans", records)) {
 			t.Errorf("%d edits:\n%s", edits, sink.String())
 		}
 	})
@@ -417,8 +436,12 @@ func TestQuietTimesMakeNoRequests(t *testing.T) {
 		<-time.After(time.Minute)
 		synctest.Wait()
 		before := sink.String()
-		<-time.After(3 * time.Hour)
-		for range 30 {
+		hours, more := 3, 30
+		if testing.Short() {
+			hours, more = 1, 5
+		}
+		<-time.After(time.Duration(hours) * time.Hour)
+		for range more {
 			sc.play(`10:06 1 agent_status {"role":"planner","message":"still at it"}`)
 			<-time.After(time.Minute)
 		}

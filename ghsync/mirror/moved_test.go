@@ -126,25 +126,20 @@ func TestMirrorOutlivesAnAbsentThing(t *testing.T) {
 func TestMirrorContinuesWhereTheOldNameLeadsElsewhere(t *testing.T) {
 	t.Parallel()
 	want := calmEnd(t, paces["in step"])
-	for at, line := range newStage(t).script {
-		if line != "sync" {
-			continue // nothing is sent before the next one
-		}
-		t.Run(fmt.Sprintf("before line %d", at), func(t *testing.T) {
+	for at := range strings.Count(strings.Join(newStage(t).script, " "), "sync") {
+		t.Run(fmt.Sprintf("before sync %d", at+1), func(t *testing.T) {
 			t.Parallel()
 			st := newStage(t)
 			m := st.mirror(st.options())
-			for i, line := range st.script {
-				if i == at {
+			part := 0
+			for lines := range st.parts() {
+				st.play(lines...)
+				if part == at {
 					st.giveNameAway()
 				}
-				if line == "sync" {
-					st.finish(m)
-					continue
-				}
-				st.play(line)
+				part++
+				st.finish(m)
 			}
-			st.finish(m)
 			if got := st.end(); got != want || m.LastError() != nil {
 				t.Errorf("last error %v, end:\n%s\nwant:\n%s", m.LastError(), got, want)
 			}

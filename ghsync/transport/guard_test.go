@@ -77,6 +77,7 @@ func TestSecurity23TokenGoesToTheAPIOnly(t *testing.T) {
 // What etag keeps is bounded, and what was used last stays.
 func TestConditionalReadsAreBounded(t *testing.T) {
 	const mib = 1 << 20
+	large := strings.Repeat("x", 2*mib)
 	for name, c := range map[string]struct {
 		size      func(n int) int // of the n-th answer
 		asked     []int
@@ -93,7 +94,8 @@ func TestConditionalReadsAreBounded(t *testing.T) {
 					return respond(304, "", "X-RateLimit-Remaining", "9", "Content-Type", "text/html")
 				}
 				n, _ := strconv.Atoi(req.URL.Path[1:])
-				return respond(200, `"`+strings.Repeat("x", c.size(n)-2)+`"`, "ETag", `"v"`, "X-RateLimit-Remaining", "10")
+				// Whether a body of this type is JSON does not matter.
+				return respond(200, large[:c.size(n)], "ETag", `"v"`, "X-RateLimit-Remaining", "10", "Content-Type", "text/plain")
 			}}
 			base := &url.URL{Scheme: "https", Host: "api.github.com"}
 			guarded := transport.Guarded(w, testToken(), base)
@@ -108,7 +110,7 @@ func TestConditionalReadsAreBounded(t *testing.T) {
 				defer resp.Body.Close()
 				body, err := io.ReadAll(resp.Body)
 				cached, left := resp.Header.Get("X-From-Cache") == "1", resp.Header.Get("X-RateLimit-Remaining")
-				if err != nil || resp.StatusCode != http.StatusOK || len(body) != c.size(n) || resp.Header.Get("Content-Type") != "application/json" || cached != (left == "9") {
+				if err != nil || resp.StatusCode != http.StatusOK || len(body) != c.size(n) || resp.Header.Get("Content-Type") != "text/plain" || cached != (left == "9") {
 					t.Errorf("%d bytes, status %d, header %v, %v", len(body), resp.StatusCode, resp.Header, err)
 				}
 				return cached

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -59,8 +60,18 @@ func Judge(claim string, now time.Time, keyOf func(issuer string) *rsa.PublicKey
 	return nil
 }
 
-// NewKey makes the key of an App: the private one as PEM, and the one to judge claims by.
-func NewKey() (private []byte, public *rsa.PublicKey) {
+// Key returns the key of an App of a server that has some others: the private one as PEM, and the one to judge claims by.
+// First Apps have the same one on each server, as to make a key takes longer than most tests with an App.
+func Key(others int) (private []byte, public *rsa.PublicKey) {
+	if others == 0 {
+		return firstKey()
+	}
+	return newKey()
+}
+
+var firstKey = sync.OnceValues(newKey)
+
+func newKey() (private []byte, public *rsa.PublicKey) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		panic("fakehub: " + err.Error())
