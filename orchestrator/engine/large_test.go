@@ -15,14 +15,18 @@ import (
 // The largest plan and the largest reviews of three roles: their texts are in blobs, and
 // the state names them.
 func TestProtocolS7TheLargestPlanAndReviews(t *testing.T) {
-	long := strings.Repeat("x", 19_000)
+	part := 1
+	if testing.Short() {
+		part = 5
+	}
+	long := strings.Repeat("x", 19_000/part)
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, "feature", nil)
 		w.play = func(w *world, e orchestrator.Effect) {
 			role := e.Args.Role
 			switch {
 			case role == "architect":
-				w.write("02_architecting/architecture.md", "# Architecture\n"+strings.Repeat("All of it.\n", 90_000))
+				w.write("02_architecting/architecture.md", "# Architecture\n"+strings.Repeat("All of it.\n", 90_000/part))
 				w.submit(e.Args.Launch, "submit_architecture", `{"reviewers":["reviewer_logic","reviewer_quality","reviewer_expert"]}`)
 			case role == "planner":
 				w.write("04_planning/plan.yaml", largePlan(long))
@@ -38,7 +42,7 @@ func TestProtocolS7TheLargestPlanAndReviews(t *testing.T) {
 		w.start(engine.Options{})
 		st := w.until("fixing", func(st *orchestrator.State) bool { return st.Phase == "fixing" && len(st.Pending) == 0 })
 		info, err := os.Stat(w.s.Path(session.StateFile))
-		if err != nil || info.Size() > 1<<20 {
+		if err != nil || info.Size() > 1<<20/int64(part) {
 			t.Errorf("the state has %d bytes, %v", info.Size(), err)
 		}
 		if len(st.ReviewResults) != 3 {
@@ -49,7 +53,7 @@ func TestProtocolS7TheLargestPlanAndReviews(t *testing.T) {
 			kept[role] = res.SHA256
 		}
 		for what, sha := range kept {
-			if text, err := w.s.Blob(sha); err != nil || len(text) < 900_000 || !strings.Contains(string(text), long) {
+			if text, err := w.s.Blob(sha); err != nil || len(text) < 900_000/part || !strings.Contains(string(text), long) {
 				t.Errorf("%s: %d bytes, %v", what, len(text), err)
 			}
 		}
