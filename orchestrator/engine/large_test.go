@@ -19,7 +19,7 @@ func TestProtocolS7TheLargestPlanAndReviews(t *testing.T) {
 	if testing.Short() {
 		part = 5
 	}
-	long := strings.Repeat("x", 19_000/part)
+	long := strings.Repeat("x", 19_000)
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, "feature", nil)
 		w.play = func(w *world, e orchestrator.Effect) {
@@ -29,10 +29,10 @@ func TestProtocolS7TheLargestPlanAndReviews(t *testing.T) {
 				w.write("02_architecting/architecture.md", "# Architecture\n"+strings.Repeat("All of it.\n", 90_000/part))
 				w.submit(e.Args.Launch, "submit_architecture", `{"reviewers":["reviewer_logic","reviewer_quality","reviewer_expert"]}`)
 			case role == "planner":
-				w.write("04_planning/plan.yaml", largePlan(long))
+				w.write("04_planning/plan.yaml", largePlan(50/part, long))
 				w.submit(e.Args.Launch, "submit_plan", `{}`)
 			case strings.HasPrefix(role, "reviewer"):
-				text := "verdict: fail\nsummary: No.\nfindings:\n" + strings.Repeat("  - {issue: "+long+", recommendation: "+long+"}\n", 27)
+				text := "verdict: fail\nsummary: No.\nfindings:\n" + strings.Repeat("  - {issue: "+long+", recommendation: "+long+"}\n", 27/part)
 				w.write(artifact.ReviewFile("07_review", role), text)
 				w.submit(e.Args.Launch, "submit_review", `{"role":"`+role+`","verdict":"fail"}`)
 			case role == "coder" && e.Args.Task != "":
@@ -63,10 +63,10 @@ func TestProtocolS7TheLargestPlanAndReviews(t *testing.T) {
 	})
 }
 
-// largePlan has one serial group of fifty subplans.
-func largePlan(long string) string {
+// largePlan has one serial group of n subplans.
+func largePlan(n int, long string) string {
 	var refs, subplans strings.Builder
-	for i := 1; i <= 50; i++ {
+	for i := 1; i <= n; i++ {
 		fmt.Fprintf(&refs, "{index: %d, name: n}, ", i)
 		fmt.Fprintf(&subplans, "  - {index: %d, title: t, scope: %s, owned_files: [f%d/], dependencies: none,\n"+
 			"     implementation_approach: a, acceptance_criteria: c, tasks: [t]}\n", i, long, i)
