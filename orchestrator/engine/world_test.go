@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -78,6 +79,8 @@ type world struct {
 	lookErr  error
 	observed int
 	next     time.Duration // that a look asks for
+
+	committed atomic.Int64 // how often its hosts have committed
 }
 
 // definitions are the workflows that were loaded before: name -> []byte.
@@ -404,6 +407,13 @@ func (w *world) start(o engine.Options) *host {
 	if o.Wakes == nil && w.watched {
 		o.Wakes = make(chan struct{})
 	}
+	said := o.OnCommit
+	o.OnCommit = func(s *orchestrator.State) {
+		w.committed.Add(1)
+		if said != nil {
+			said(s)
+		}
+	}
 	go func() {
 		defer close(h.done)
 		h.st, h.err = engine.Run(ctx, o)
@@ -442,11 +452,17 @@ func (w *world) state() *orchestrator.State {
 	return st
 }
 
-// until waits until the committed state is as wanted.
+// until waits until the committed state is as wanted. It reads the state after each commit of a host, and
+// now and then, since others change it, too.
 func (w *world) until(what string, want func(*orchestrator.State) bool) *orchestrator.State {
 	w.t.Helper()
-	for range 2000 {
-		if st := w.state(); want(st) {
+	var st *orchestrator.State
+	read := int64(-1)
+	for n := range 2000 {
+		if commits := w.committed.Load(); commits != read || n%10 == 0 {
+			st, read = w.state(), commits
+		}
+		if want(st) {
 			return st
 		}
 		w.pass(50 * time.Millisecond)
