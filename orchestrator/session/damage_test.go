@@ -126,7 +126,7 @@ var (
 	}
 	coarse = []string{"gone", "pipe", "garbage", "directory"}
 	// finest are the files that go through all damages in a short run, one of each kind.
-	finest = []string{session.StateFile, session.DefinitionFile, session.EventsFile, session.LockFile}
+	finest = []string{session.StateFile, session.DefinitionFile, session.EventsFile}
 )
 
 // copyProject copies a project as it is.

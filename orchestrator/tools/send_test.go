@@ -310,7 +310,7 @@ func TestProtocolS8AFloodThatIsNotRead(t *testing.T) {
 		r.ok(send(0, 1), "sent: ")
 		r.messages()
 		if sent[0]++; sent[0] == 1 {
-			wrote(0, 244)
+			wrote(0, 247)
 		}
 	}
 	for from := range agents {
@@ -321,7 +321,7 @@ func TestProtocolS8AFloodThatIsNotRead(t *testing.T) {
 		r.refused(a, "send no more until some are")
 		if from == 0 {
 			for other := range agents - 1 {
-				wrote(other+1, 3)
+				wrote(other+1, 4)
 			}
 		}
 		r.messages()
