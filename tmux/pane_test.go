@@ -99,6 +99,7 @@ func TestNewWindowRefusesWhatTmuxWouldMisread(t *testing.T) {
 
 // tmux starts a pane whose directory cannot be entered somewhere else and says nothing.
 func TestNewWindowFailsWhenThePaneLandsElsewhere(t *testing.T) {
+	t.Parallel()
 	s := startServer(t)
 	dir, err := os.Open(t.TempDir())
 	if err != nil {
@@ -173,7 +174,12 @@ func TestDeadPaneKeepsItsExit(t *testing.T) {
 
 // A server that has just started sometimes misses the end of its first child.
 func TestDeadPaneOfANewServerGetsItsExit(t *testing.T) {
-	for range 20 {
+	t.Parallel()
+	servers := 20
+	if testing.Short() {
+		servers = 6
+	}
+	for range servers {
 		s, spec := newServer(t), control(t)
 		spec.Window.Command = []string{"/bin/sh", "-c", "exit 7"}
 		if _, err := s.Ensure(t.Context(), spec); err != nil {

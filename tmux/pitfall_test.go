@@ -98,6 +98,7 @@ func TestTheServerIsAsWeMakeIt(t *testing.T) {
 
 // pane_activity is empty in tmux 3.3a; how long an agent is silent comes from its window.
 func TestActivityMovesWithWhatAProgramPrints(t *testing.T) {
+	t.Parallel()
 	s := startServer(t)
 	busy := window(t, s, "/bin/sh", "-c", "while :; do echo x; sleep 0.3; done")
 	silent := window(t, s, "/bin/sleep", "600")

@@ -210,6 +210,7 @@ func TestNoServerIsToldApartFromNoAnswer(t *testing.T) {
 
 // A server that was stopped, or spins, would outlive its session with all its panes.
 func TestKillServerEndsOneThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	if _, err := s.Ensure(t.Context(), control(t)); err != nil {
 		t.Fatal(err)

@@ -43,7 +43,10 @@ var quick = tmux.SubmitOptions{Pause: 40 * time.Millisecond, ConfirmLimit: 500 *
 // deliveries is how many lines the long tests type; TMUX_TEST_DELIVERIES raises it.
 func deliveries(t *testing.T) int {
 	v := os.Getenv("TMUX_TEST_DELIVERIES")
-	if v == "" {
+	switch {
+	case v == "" && testing.Short():
+		return 6
+	case v == "":
 		return 25
 	}
 	n, err := strconv.Atoi(v)
@@ -176,6 +179,7 @@ func TestSubmitRefusesWithoutTyping(t *testing.T) {
 
 // A program that is not ready loses the text; it must not get an Enter, nor the text again.
 func TestSubmitToAProgramThatIsNotReadyIsIndeterminate(t *testing.T) {
+	t.Parallel()
 	s := startServer(t)
 	pane, log := startTUI(t, s, "TUI_START_MS=1500")
 	o := quick
@@ -191,6 +195,7 @@ func TestSubmitToAProgramThatIsNotReadyIsIndeterminate(t *testing.T) {
 }
 
 func TestSubmitGivesUpAfterThreeEntersWithoutEffect(t *testing.T) {
+	t.Parallel()
 	s := startServer(t)
 	pane, log := startTUI(t, s, "TUI_BRACKETED=1", "TUI_DEAF=1")
 	shows(t, s, pane, "READY")
@@ -241,6 +246,7 @@ func TestSubmitTrustsTheProgramsOwnReceipt(t *testing.T) {
 
 // The line is gone, so another Enter would be pressed on something we did not type.
 func TestSubmitPressesNoSecondEnterWhenTheLineVanished(t *testing.T) {
+	t.Parallel()
 	s := startServer(t)
 	pane, log := startTUI(t, s, "TUI_BRACKETED=1", "TUI_SILENT=1")
 	shows(t, s, pane, "READY")

@@ -16,7 +16,11 @@ const maxState = 200_000
 // Thousands of messages among twenty agents, while the host is restarted: each is delivered once, in
 // the order of its writer, and the state stays small.
 func TestProtocolS8ThousandsOfMessages(t *testing.T) {
-	const agents, messages = 20, 2_000 // the state is as large as with 10,000
+	const agents = 20
+	messages, killed := 2_000, 300 // the state is as large as with 10,000
+	if testing.Short() {
+		messages, killed = 500, 100
+	}
 	file := "session: shop\nagents:\n"
 	for n := range agents {
 		file += fmt.Sprintf("  - {name: a%d, branch: b%d, task: t}\n", n, n)
@@ -44,7 +48,7 @@ func TestProtocolS8ThousandsOfMessages(t *testing.T) {
 			}
 			m.tool("msg_read", orchestrator.AgentKey("build/"+strings.TrimPrefix(d.To, "shop/")), map[string]any{"file": d.File}, nil)
 		}
-		if n%300 == 0 { // the host is killed, and reads what it has committed
+		if n%killed == 0 { // the host is killed, and reads what it has committed
 			data, err := m.s.Encode()
 			if err == nil {
 				m.s, err = orchestrator.Decode(data)

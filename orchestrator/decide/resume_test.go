@@ -94,13 +94,12 @@ func TestProtocolR1EveryPhaseAndInterruption(t *testing.T) {
 		},
 		"paused": func(m *sim) { m.command("pause", nil) },
 	}
-	for name, interrupt := range interruptions {
-		for i, stage := range stages {
+	reached := newSim(t, "feature", func(s *orchestrator.State) { s.ProductManager, s.Interactive = true, true })
+	for i, stage := range stages {
+		stage.reach(reached)
+		for name, interrupt := range interruptions {
 			t.Run(stage.phase+" "+name, func(t *testing.T) {
-				m := newSim(t, "feature", func(s *orchestrator.State) { s.ProductManager, s.Interactive = true, true })
-				for _, s := range stages[:i+1] {
-					s.reach(m)
-				}
+				m := reached.copied(t)
 				m.phase(stage.phase)
 				before := m.s.Clone()
 				interrupt(m)

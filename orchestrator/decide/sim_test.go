@@ -3,6 +3,7 @@ package decide_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -56,6 +57,14 @@ func newSim(t testing.TB, workflow string, change func(*orchestrator.State)) *si
 	sm := &sim{t: t, def: def, s: s, now: time.Date(2026, 1, 15, 10, 0, 0, 0, time.UTC)}
 	sm.do(orchestrator.Input{Kind: orchestrator.InStart, Start: &orchestrator.Start{Mode: orchestrator.StartNew}})
 	return sm
+}
+
+// copied returns a session that has come as far as m and goes its own way, since a decision leaves the
+// state as it is.
+func (m *sim) copied(t testing.TB) *sim {
+	c := *m
+	c.t, c.events, c.done = t, slices.Clip(m.events), slices.Clip(m.done)
+	return &c
 }
 
 // definitions are the workflows that were loaded before: name -> *workflows.Definition.

@@ -231,9 +231,13 @@ func TestProtocolM7ADiamondOfEight(t *testing.T) {
 		marker string
 		fail   func(*sim, string)
 	}{"1", ends(orchestrator.EffPush, orchestrator.Result{Refused: "protected branch"})}
+	ones := slices.Sorted(maps.Keys(behind))
+	if testing.Short() {
+		ones = []string{"root", "b", "ab", "top"} // one of each row
+	}
 	for kind, f := range kinds {
 		t.Run(kind, func(t *testing.T) {
-			for one := range behind {
+			for _, one := range ones {
 				for other := range behind {
 					if kind != "exit 1" && other != one {
 						continue // how one agent fails is nothing to another

@@ -11,7 +11,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
-// situations are the states every input is tried in. Each is reached anew.
+// situations are the states every input is tried in.
 var situations = []struct {
 	name  string
 	reach func(*testing.T) *sim
@@ -69,6 +69,15 @@ var situations = []struct {
 		m.command("stop", nil)
 		return m
 	}},
+}
+
+// reached returns the situations, in their order.
+func reached(t *testing.T) []*sim {
+	var sims []*sim
+	for _, s := range situations {
+		sims = append(sims, s.reach(t))
+	}
+	return sims
 }
 
 func inImplement(t *testing.T) *sim {
@@ -300,10 +309,11 @@ func TestProtocolC4EveryInputInEverySituation(t *testing.T) {
 		t.Errorf("the table has %d rows, inputs are %d", len(want), len(attempts))
 	}
 	var all strings.Builder
+	sims := reached(t)
 	for _, a := range attempts {
 		fmt.Fprintf(&all, "%s", a.name)
 		for i, s := range situations {
-			m := s.reach(t)
+			m := sims[i].copied(t)
 			in := a.input(m)
 			m.now = m.now.Add(1)
 			in.At = m.now
@@ -345,15 +355,16 @@ func edge(in orchestrator.Input, s *orchestrator.State) bool {
 // given.
 func TestProtocolC4LevelInputsLeaveOneRecord(t *testing.T) {
 	level := []string{orchestrator.InObserve, orchestrator.InAgent, orchestrator.InTimer}
+	sims := reached(t)
 	for _, a := range attempts {
-		for _, s := range situations {
-			m := s.reach(t)
+		for i, s := range situations {
+			m := sims[i].copied(t)
 			in := a.input(m)
 			if !slices.Contains(level, in.Kind) {
 				continue
 			}
 			changes := 0
-			for range 100 {
+			for range 10 {
 				m.now = m.now.Add(10)
 				in.At = m.now
 				in = m.taken(in)

@@ -70,34 +70,36 @@ func TestProtocolK6FilesAtTheGate(t *testing.T) {
 			}
 		})
 	})
-	for name, text := range map[string]string{
+	broken := map[string]string{
 		"bad JSON": `{"action":`, "another action": `{"action":"merge"}`, "wrong type": `{"action":"approve","exclude_files":7}`,
 		"no digest": `{"action":"approve"}`, "another digest": `{"action":"approve","of":"0123456789ab"}`,
 		"mistyped key": `{"action":"approve","exclude_file":["secret.txt"]}`, "NUL": "\x00",
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				w, h := atGate(t)
-				for n := 1; n <= 2; n++ { // the same mistake again is another one
+	}
+	t.Run("broken", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			w, h := atGate(t)
+			rejected := 0
+			for name, text := range broken {
+				for range 2 { // the same mistake again is another one
 					w.write(approvalFile, text)
 					w.stays(name)
-					if got := w.rejected("approval.json"); got != n {
-						t.Errorf("%d rejections, want %d", got, n)
+					if rejected++; w.rejected("approval.json") != rejected {
+						t.Errorf("%s: %d rejections, want %d", name, w.rejected("approval.json"), rejected)
 					}
 					if _, err := os.Stat(w.s.Path(approvalFile)); err == nil {
-						t.Error("the bad file was not moved aside")
+						t.Errorf("%s: the bad file was not moved aside", name)
 					}
 				}
-				if kept, _ := filepath.Glob(w.s.Path("08_completion", "approval.stale-*.json")); len(kept) != 2 {
-					t.Errorf("kept aside: %v", kept)
-				}
-				w.write(approvalFile, w.yes(""))
-				if st := h.wait(); st.Outcome != "done" {
-					t.Errorf("ended %s", st.Outcome)
-				}
-			})
+			}
+			if kept, _ := filepath.Glob(w.s.Path("08_completion", "approval.stale-*.json")); len(kept) != rejected {
+				t.Errorf("kept aside: %v", kept)
+			}
+			w.write(approvalFile, w.yes(""))
+			if st := h.wait(); st.Outcome != "done" {
+				t.Errorf("ended %s", st.Outcome)
+			}
 		})
-	}
+	})
 	t.Run("both: changes win", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			w, _ := atGate(t)

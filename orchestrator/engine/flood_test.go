@@ -70,12 +70,16 @@ func TestAFloodOfMessagesKeepsNobodyWaiting(t *testing.T) {
 // Lines that do something are taken in their order, each in a commit of its own, also in
 // the middle of a flood.
 func TestASubmissionInTheMiddleOfAFloodCounts(t *testing.T) {
+	flood := 1500
+	if testing.Short() {
+		flood = 500
+	}
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, "quick", nil)
 		w.play = func(w *world, e orchestrator.Effect) {
-			w.append(strings.Repeat("{\"tool\":\n", 1500))
+			w.append(strings.Repeat("{\"tool\":\n", flood))
 			honest(w, e)
-			w.append(strings.Repeat(`{"tool":"submit_everything"}`+"\n", 1500))
+			w.append(strings.Repeat(`{"tool":"submit_everything"}`+"\n", flood))
 		}
 		st := w.start(engine.Options{}).wait()
 		if st.Outcome != orchestrator.OutcomeDone {
@@ -90,7 +94,7 @@ func TestASubmissionInTheMiddleOfAFloodCounts(t *testing.T) {
 				total += max(d.Count, 1)
 			}
 		}
-		if launches := len(w.launches()); total%1500 != 0 || total < 1500*launches {
+		if launches := len(w.launches()); total%flood != 0 || total < flood*launches {
 			t.Errorf("%d faults are told for %d launches", total, launches)
 		}
 		if n := len(w.events("")); n > 200 {

@@ -206,7 +206,11 @@ func TestManyFilesByHand(t *testing.T) {
 // one that its reader does not confirm comes once more, and says so.
 func TestProtocolT9EachMessageArrivesOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		const rounds, each = 10, 10
+		const each = 10
+		rounds := 10
+		if testing.Short() {
+			rounds = 4
+		}
 		w := newTeamWorld(t)
 		h := w.start(engine.Options{})
 		w.until("at work", func(*orchestrator.State) bool { return len(w.launches()) == 2 })

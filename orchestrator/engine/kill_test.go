@@ -138,15 +138,16 @@ func TestHostProcess(t *testing.T) {
 // C1, C2: whenever hosts are killed, the session comes to the same end, and what
 // they made outside exists once.
 func TestProtocolC2HostsThatAreKilled(t *testing.T) {
+	seeds, kills := uint64(8), 40
 	if testing.Short() {
-		t.Skip("takes seconds")
+		seeds, kills = 1, 12
 	}
 	want := killedStory(t, func(int) death { return death{} })
-	for seed := range uint64(8) {
+	for seed := range seeds {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
 			got := killedStory(t, func(host int) death {
-				if host >= 40 {
+				if host >= kills {
 					return death{}
 				}
 				return death{life: 5*time.Millisecond + time.Duration(random.Int64N(int64(45*time.Millisecond)))}

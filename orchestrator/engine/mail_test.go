@@ -239,6 +239,9 @@ func manyMessages() int {
 	if n, err := strconv.Atoi(os.Getenv("AGENTMUX_MESSAGES")); err == nil && n > 0 {
 		return n
 	}
+	if testing.Short() {
+		return 60
+	}
 	return 150
 }
 

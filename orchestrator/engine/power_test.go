@@ -68,6 +68,9 @@ func TestPowerLossDuringASession(t *testing.T) {
 		t.Fatalf("only %d changes and %d answered lines", moments, lines)
 	}
 	stride, fates, rest := max(1, moments/20), powertest.Fates+1, 8
+	if testing.Short() {
+		stride = max(1, moments/8)
+	}
 	if n, err := strconv.Atoi(os.Getenv("AGENTMUX_POWER")); err == nil {
 		stride, fates, rest = n, powertest.Fates+5, 5
 	}

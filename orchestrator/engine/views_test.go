@@ -81,11 +81,14 @@ func TestViewsAreWrittenNowAndThen(t *testing.T) {
 		wakes, commits := make(chan struct{}, 1), 0
 		h := w.start(engine.Options{Wakes: wakes, OnCommit: func(*orchestrator.State) { commits++; look() }})
 		w.until("at work", func(*orchestrator.State) bool { return len(w.launches()) == 2 })
-		const n = 100
+		n := 100
+		if testing.Short() {
+			n = 40
+		}
 		for i := range n { // for five seconds
 			w.mail(i)
 			wakes <- struct{}{}
-			w.pass(50 * time.Millisecond)
+			w.pass(5 * time.Second / time.Duration(n))
 		}
 		st := w.until("told all", func(s *orchestrator.State) bool { return s.MessageSeq == n })
 		h.stop()

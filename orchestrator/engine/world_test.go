@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -78,14 +79,26 @@ type world struct {
 	lookErr  error
 	observed int
 	next     time.Duration // that a look asks for
+
+	committed atomic.Int64 // how often its hosts have committed
+
+	records     []orchestrator.Event // that were read last
+	recordsSize int64                // of their file before
 }
+
+// definitions are the workflows that were loaded before: name -> []byte.
+var definitions sync.Map
 
 func definition(t testing.TB, name string) []byte {
 	t.Helper()
+	if data, ok := definitions.Load(name); ok {
+		return data.([]byte)
+	}
 	_, data, problems := workflows.Load(name, nil)
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
+	definitions.Store(name, data)
 	return data
 }
 
@@ -397,6 +410,13 @@ func (w *world) start(o engine.Options) *host {
 	if o.Wakes == nil && w.watched {
 		o.Wakes = make(chan struct{})
 	}
+	said := o.OnCommit
+	o.OnCommit = func(s *orchestrator.State) {
+		w.committed.Add(1)
+		if said != nil {
+			said(s)
+		}
+	}
 	go func() {
 		defer close(h.done)
 		h.st, h.err = engine.Run(ctx, o)
@@ -435,11 +455,17 @@ func (w *world) state() *orchestrator.State {
 	return st
 }
 
-// until waits until the committed state is as wanted.
+// until waits until the committed state is as wanted. It reads the state after each commit of a host, and
+// now and then, since others change it, too.
 func (w *world) until(what string, want func(*orchestrator.State) bool) *orchestrator.State {
 	w.t.Helper()
-	for range 2000 {
-		if st := w.state(); want(st) {
+	var st *orchestrator.State
+	read := int64(-1)
+	for n := range 2000 {
+		if commits := w.committed.Load(); commits != read || n%10 == 0 {
+			st, read = w.state(), commits
+		}
+		if want(st) {
 			return st
 		}
 		w.pass(50 * time.Millisecond)
@@ -453,10 +479,7 @@ func (w *world) pass(d time.Duration) { <-time.After(d) }
 
 func (w *world) events(kind string) []orchestrator.Event {
 	w.t.Helper()
-	all, bad, err := w.s.Events(0)
-	if err != nil || bad > 0 {
-		w.t.Fatalf("events: %d bad, %v", bad, err)
-	}
+	all := slices.Clone(w.recorded())
 	for i, e := range all {
 		if e.Seq != i+1 {
 			w.t.Fatalf("record %d has number %d", i+1, e.Seq)
@@ -466,6 +489,26 @@ func (w *world) events(kind string) []orchestrator.Event {
 		return all
 	}
 	return slices.DeleteFunc(all, func(e orchestrator.Event) bool { return e.Type != kind })
+}
+
+// recorded reads the records again when their file has grown.
+func (w *world) recorded() []orchestrator.Event {
+	w.t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	info, err := os.Stat(w.s.Path(session.EventsFile))
+	if err == nil && w.records != nil && info.Size() == w.recordsSize {
+		return w.records
+	}
+	all, bad, failed := w.s.Events(0)
+	if failed != nil || bad > 0 {
+		w.t.Fatalf("events: %d bad, %v", bad, failed)
+	}
+	w.records, w.recordsSize = nil, 0
+	if err == nil {
+		w.records, w.recordsSize = all, info.Size()
+	}
+	return all
 }
 
 // tell shows the records of a session whose test failed.

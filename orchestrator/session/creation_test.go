@@ -10,75 +10,67 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/agentmux/agentmux/internal/durable/powertest"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // A launcher that is killed leaves a directory nobody lists, or the whole session. The
-// launcher of this test kills itself as soon as so many files of the session are there.
+// launcher of this test kills itself before one of its calls that change the disk.
 func TestProtocolD1ALauncherKilledAtEachStep(t *testing.T) {
 	if project := os.Getenv("SESSION_TEST_CREATE"); project != "" {
-		files, err := strconv.Atoi(os.Getenv("SESSION_TEST_FILES"))
+		n, err := strconv.Atoi(os.Getenv("SESSION_TEST_CALL"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		dieWhileCreating(t, project, files)
+		dieWhileCreating(t, project, n)
 		return
 	}
+	every, halves, wholes := 1, 0, 0
+	if testing.Short() {
+		every = 8
+	}
+	for call, ended := 0, false; !ended; call += every {
+		var half, whole int
+		half, whole, ended = killedAt(t, call)
+		halves, wholes = halves+half, wholes+whole
+	}
+	if halves < 5 || wholes == 0 {
+		t.Errorf("%d launchers left half a session, %d a whole one", halves, wholes)
+	}
+}
+
+// killedAt has a launcher killed before a call, and tells how many half and whole sessions it left, and whether
+// it came to its end before.
+func killedAt(t *testing.T, call int) (halves, wholes int, ended bool) {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Where files are in memory a launcher is often done before it sees how many there are.
-	halves, rounds := 0, 0
-	for ; rounds == 0 || halves < 5 && rounds < 20; rounds++ {
-		halves += killedAtEachFile(t, self)
+	project := t.TempDir()
+	cmd := exec.Command(self, "-test.run=^TestProtocolD1ALauncherKilledAtEachStep$")
+	cmd.Env = append(os.Environ(), "SESSION_TEST_CREATE="+project, fmt.Sprintf("SESSION_TEST_CALL=%d", call))
+	out, err := cmd.CombinedOutput()
+	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if err != nil && status.Signal() != syscall.SIGKILL {
+		t.Fatalf("the launcher: %v\n%s", err, out)
 	}
-	if halves < 5 {
-		t.Errorf("only %d launchers were killed before their end, in %d rounds", halves, rounds)
+	entries, listing := session.List(project)
+	if listing != nil || len(entries) > 1 {
+		t.Fatalf("killed at call %d: %+v, %v", call, entries, listing)
 	}
-}
-
-// killedAtEachFile has a launcher killed at each number of files, and returns how many left
-// half a session.
-func killedAtEachFile(t *testing.T, self string) (halves int) {
-	t.Helper()
-	for files := range wholeSession(t) + 2 { // one more than there are: the launcher comes to its end
-		project := t.TempDir()
-		cmd := exec.Command(self, "-test.run=^TestProtocolD1ALauncherKilledAtEachStep$")
-		cmd.Env = append(os.Environ(), "SESSION_TEST_CREATE="+project, fmt.Sprintf("SESSION_TEST_FILES=%d", files))
-		out, err := cmd.CombinedOutput()
-		status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
-		if err != nil && status.Signal() != syscall.SIGKILL {
-			t.Fatalf("the launcher: %v\n%s", err, out)
-		}
-		entries, err := session.List(project)
-		if err != nil || len(entries) > 1 {
-			t.Fatalf("killed at %d files: %+v, %v", files, entries, err)
-		}
-		for _, e := range entries {
-			soundAndFree(t, e)
-		}
-		half, _ := filepath.Glob(filepath.Join(session.Dir(project), "*.tmp-*"))
-		halves += len(half)
-		if len(half)+len(entries) > 1 {
-			t.Errorf("killed at %d files: half %v beside %+v", files, half, entries)
-		}
-		again := create(t, spec(t, project))
-		if want := len(entries) == 1; strings.HasSuffix(again.Name(), "-2") != want {
-			t.Errorf("killed at %d files: the next session is %s", files, again.Name())
-		}
+	for _, e := range entries {
+		soundAndFree(t, e)
 	}
-	return halves
-}
-
-// wholeSession counts the files and directories of a new session.
-func wholeSession(t *testing.T) int {
-	t.Helper()
-	found, err := os.ReadDir(fresh(t).Dir)
-	if err != nil {
-		t.Fatal(err)
+	half, _ := filepath.Glob(filepath.Join(session.Dir(project), "*.tmp-*"))
+	if len(half)+len(entries) > 1 {
+		t.Errorf("killed at call %d: half %v beside %+v", call, half, entries)
 	}
-	return len(found)
+	again := create(t, spec(t, project))
+	if want := len(entries) == 1; strings.HasSuffix(again.Name(), "-2") != want {
+		t.Errorf("killed at call %d: the next session is %s", call, again.Name())
+	}
+	return len(half), len(entries), err == nil
 }
 
 func soundAndFree(t *testing.T, e session.Entry) {
@@ -96,22 +88,19 @@ func soundAndFree(t *testing.T, e session.Entry) {
 	s.Close()
 }
 
-// dieWhileCreating makes a session and ends itself when it has so many files.
-func dieWhileCreating(t *testing.T, project string, files int) {
-	ready := make(chan struct{})
-	go func() {
-		close(ready)
-		for {
-			half, _ := filepath.Glob(filepath.Join(session.Dir(project), "*.tmp-*"))
-			for _, dir := range half {
-				if found, err := filepath.Glob(filepath.Join(dir, "[a-z]*")); err == nil && len(found) >= files {
-					_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-				}
-			}
+// dieWhileCreating makes a session and ends itself before the n-th call, counted from 0.
+func dieWhileCreating(t *testing.T, project string, n int) {
+	disk := powertest.New(project)
+	disk.Fault = func(string, string) error {
+		if n--; n < 0 {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
 		}
-	}()
-	<-ready
-	if s, err := session.Create(spec(t, project)); err != nil || s == nil {
+		return nil
+	}
+	sp := spec(t, project)
+	sp.Disk = disk.Disk()
+	if s, err := session.Create(sp); err != nil || s == nil {
 		t.Fatal(err)
 	}
 }

@@ -64,6 +64,9 @@ func TestProtocolJ8CommitOnAFullDisk(t *testing.T) {
 	}
 	for _, all := range []bool{false, true} {
 		for n := range total {
+			if testing.Short() && all == (n%2 == 0) {
+				continue
+			}
 			s, disk := on(t)
 			step := step(s)
 			failAt(disk, n, all, syscall.ENOSPC)
@@ -128,7 +131,11 @@ func TestProtocolD1CreateOnAFullDisk(t *testing.T) {
 		}
 		return err
 	})
-	for n := range total {
+	every := 1
+	if testing.Short() {
+		every = 2
+	}
+	for n := 0; n < total; n += every {
 		project := t.TempDir()
 		disk := powertest.New(project)
 		sp := spec(t, project)

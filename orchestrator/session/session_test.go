@@ -22,12 +22,19 @@ import (
 
 var noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 
+// definitions are the workflows that were loaded before: name -> []byte.
+var definitions sync.Map
+
 func definition(t testing.TB, name string) []byte {
 	t.Helper()
+	if data, ok := definitions.Load(name); ok {
+		return data.([]byte)
+	}
 	_, data, problems := workflows.Load(name, nil)
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
+	definitions.Store(name, data)
 	return data
 }
 

@@ -340,7 +340,11 @@ func TestUnreadDispatchesCount(t *testing.T) {
 // J6: many writers; the file holds each answered line once and no other line.
 func TestProtocolJ6ManyWriters(t *testing.T) {
 	r := start(t, "quick")
-	const writers, each = 8, 10
+	const writers = 8
+	each := 10
+	if testing.Short() {
+		each = 4
+	}
 	var accepted atomic.Int64
 	var wait sync.WaitGroup
 	for w := range writers {

@@ -14,7 +14,11 @@ func TestAMessageIsReadWhileItsFileIsWritten(t *testing.T) {
 	r.input(orchestrator.Input{Kind: orchestrator.InCommand, Line: &orchestrator.Line{Tool: "command", ID: "1",
 		Payload: []byte(`{"name":"say","actor":"ann","args":{"text":"hint"}}`)}})
 	planner, m := r.agent("planner", ""), r.st.Messages[0]
-	for range 1000 {
+	rounds := 1000
+	if testing.Short() {
+		rounds = 100
+	}
+	for range rounds {
 		if err := os.RemoveAll(r.s.Path(m.File)); err != nil {
 			t.Fatal(err)
 		}
