@@ -301,11 +301,20 @@ func TestFiltersAreThoseOfGit(t *testing.T) {
 	}
 }
 
-// Names are those of a directory, wherever it is read from.
+// Names are those of a directory, wherever it is read from, and of each directory of several files.
 func TestNamesOfADirectory(t *testing.T) {
 	r := newRig(t, map[string]string{"a": "a\n", "dir/b": "b\n", "dir/deep/c": "c\n", "dir.txt": "d\n"})
-	for dir, want := range map[string][]string{".": {"a", "dir.txt", "dir"}, "dir": {"b", "deep"}, "dir/deep": {"c"}, "a": nil, "nowhere": nil} {
-		for _, rev := range []string{r.Base, r.Base + "^{commit}"} { // git alone knows the second
+	names := map[string][]string{".": {"a", "dir.txt", "dir"}, "dir": {"b", "deep"}, "dir/deep": {"c"}, "a": nil, "nowhere": nil}
+	for _, rev := range []string{r.Base, r.Base + "^{commit}"} { // git alone knows the second
+		all, err := r.Store.NamesAlong(t.Context(), rev, "dir/new", "nowhere/x", "dir/deep/c", "a/x", "top")
+		for dir, want := range names {
+			if err != nil || !slices.Equal(all[dir], want) {
+				t.Errorf("%s among several: %q, %v, want %q", dir, all, err, want)
+			}
+		}
+	}
+	for dir, want := range names {
+		for _, rev := range []string{r.Base, r.Base + "^{commit}"} {
 			along, err := r.Store.NamesAlong(t.Context(), rev, path.Join(dir, "file"))
 			if got := along[dir]; err != nil || !slices.Equal(got, want) || !slices.Equal(along["."], []string{"a", "dir.txt", "dir"}) {
 				t.Errorf("%s of %s: %q, %v, want %q", dir, rev, along, err, want)

@@ -55,23 +55,26 @@ func (s *Store) Entries(ctx context.Context, tree string) ([]Entry, error) {
 	return list, nil
 }
 
-// NamesAlong lists the names in each directory of a tree or commit that leads to a path, "." for
-// the top; none for one that is not there.
-func (s *Store) NamesAlong(ctx context.Context, tree, file string) (map[string][]string, error) {
-	if names, err := s.direct.namesAlong(tree, file); err == nil {
+// NamesAlong lists the names in each directory of a tree or commit that leads to one of the files,
+// "." for the top; none for one that is not there.
+func (s *Store) NamesAlong(ctx context.Context, tree string, files ...string) (map[string][]string, error) {
+	if names, err := s.direct.namesAlong(tree, files); err == nil {
 		return names, nil
 	}
 	entries, err := s.Entries(ctx, tree)
 	if err != nil {
 		return nil, err
 	}
-	all := map[string][]string{}
-	for dir := path.Dir(file); ; dir = path.Dir(dir) {
-		all[dir] = namesIn(entries, dir)
-		if dir == "." {
-			return all, nil
+	all := map[string][]string{".": namesIn(entries, ".")}
+	for _, file := range files {
+		for dir := path.Dir(file); ; dir = path.Dir(dir) {
+			if _, known := all[dir]; known {
+				break
+			}
+			all[dir] = namesIn(entries, dir)
 		}
 	}
+	return all, nil
 }
 
 // namesIn returns the names in a directory of a tree with these files.
@@ -125,6 +128,9 @@ func (s *Store) Blobs(ctx context.Context, ids []string) (map[string][]byte, err
 	r := s.objects.Reader()
 	defer r.Close()
 	for i, id := range ids {
+		if _, there := blobs[id]; there {
+			continue
+		}
 		kind, data, err := r.Read(id, maxBlob)
 		if err != nil || kind != object.Blob {
 			return blobsByGit(ctx, s, ids[i:], blobs)
@@ -184,21 +190,22 @@ func (s *Store) File(ctx context.Context, rev, path string, max int64) ([]byte, 
 // Sizes returns the sizes of blobs in bytes. An id without an object is left out.
 func (s *Store) Sizes(ctx context.Context, ids []string) (map[string]int64, error) {
 	sizes := map[string]int64{}
-	if len(ids) == 0 {
-		return sizes, nil
-	}
 	r := s.objects.Reader()
 	defer r.Close()
 	for i, id := range ids {
+		if _, known := sizes[id]; known {
+			continue
+		}
 		_, size, err := r.Stat(id)
-		if err != nil {
-			ids = ids[i:] // git knows them, or that they are not there
-			break
+		if err != nil { // git knows the rest, or that they are not there
+			return sizesByGit(ctx, s, ids[i:], sizes)
 		}
-		if sizes[id] = size; i == len(ids)-1 {
-			return sizes, nil
-		}
+		sizes[id] = size
 	}
+	return sizes, nil
+}
+
+func sizesByGit(ctx context.Context, s *Store, ids []string, sizes map[string]int64) (map[string]int64, error) {
 	c := s.git("cat-file", "--batch-check=%(objectname) %(objectsize)")
 	c.Stdin = []byte(strings.Join(ids, "\n") + "\n")
 	out, err := c.Text(ctx)

@@ -291,13 +291,18 @@ func TestSecurity14Sizes(t *testing.T) {
 		files[p] = content
 		return files
 	}
-	base := map[string]string{"big.txt": text(30 << 20), "big.bin": binary(5 << 20), "long": strings.Repeat("l\n", 10_000)}
-	cases := []struct {
+	oldText, oldBinary := 30<<20, 5<<20 // beyond each limit
+	if testing.Short() {
+		oldText, oldBinary = 5<<20, 300<<10 // beyond each that holds
+	}
+	base := map[string]string{"big.txt": strings.Repeat(line[:127]+"\n", oldText/128), "big.bin": binary(oldBinary), "long": strings.Repeat("l\n", 10_000)}
+	type row struct {
 		name    string
 		files   map[string]string
 		finding string
 		held    string
-	}{
+	}
+	cases := []row{
 		{"old big files, small growth", map[string]string{"big.txt": base["big.txt"] + "more\n", "big.bin": base["big.bin"] + "\x02"}, "", ""},
 		{"text at the limit", map[string]string{"a": text(1 << 20)}, "", ""},
 		{"text beyond", map[string]string{"a": text(1<<20 + 1)}, "", "size.growth a"},
@@ -311,10 +316,12 @@ func TestSecurity14Sizes(t *testing.T) {
 		{"lines at the limit", map[string]string{"long": strings.Repeat("m\n", 10_000)}, "", ""},
 		{"lines beyond", map[string]string{"long": strings.Repeat("m\n", 10_001)}, "", "size.lines "},
 		{"shrinking", map[string]string{"big.txt": "-", "big.bin": "-"}, "", "size.lines "},
-		{"hard bytes at the limit", parts(20, 1<<20), "", "size.bytes , size.lines "},
 		{"hard bytes", more(parts(20, 1<<20), "one", "1"), "size.bytes :0", ""},
 		{"hard files at the limit", many(3000), "", "size.files "},
 		{"hard files", many(3001), "size.files :0", ""},
+	}
+	if !testing.Short() { // all of it is searched
+		cases = append(cases, row{"hard bytes at the limit", parts(20, 1<<20), "", "size.bytes , size.lines "})
 	}
 	r := newRig(t, base)
 	for _, c := range cases {
@@ -326,15 +333,21 @@ func TestSecurity14Sizes(t *testing.T) {
 	if one, other := outgate.Paths(r.check(many(101)).Held), outgate.Paths(r.check(many(200)).Held); len(one) != 1 || !slices.Equal(one, other) {
 		t.Errorf("large changes are held as %q and as %q", one, other)
 	}
+	r.spec.MaxFiles = 19 // contents of too many files are not searched
+	if got := findings(r.check(parts(20, 1<<20))); got != "size.files :0" {
+		t.Errorf("hard bytes at the limit, too many files: %q", got)
+	}
 	r.spec.MaxFiles, r.spec.MaxBytes = 3, 100
 	for name, c := range map[string]struct {
 		files map[string]string
 		want  string
 	}{
-		"files at a hard limit": {many(3), ""},
-		"files beyond it":       {many(4), "size.files :0"},
-		"bytes at a hard limit": {map[string]string{"a": text(100)}, ""},
-		"bytes beyond it":       {map[string]string{"a": text(101)}, "size.bytes :0"},
+		"files at a hard limit":  {many(3), ""},
+		"files beyond it":        {many(4), "size.files :0"},
+		"bytes at a hard limit":  {map[string]string{"a": text(100)}, ""},
+		"bytes beyond it":        {map[string]string{"a": text(101)}, "size.bytes :0"},
+		"growth at a hard limit": {map[string]string{"long": base["long"] + text(100)}, ""},
+		"growth beyond it":       {map[string]string{"long": base["long"] + text(101)}, "size.bytes :0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := findings(r.check(c.files)); got != c.want {
