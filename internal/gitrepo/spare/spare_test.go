@@ -217,7 +217,11 @@ func TestSparesOverRandomWork(t *testing.T) {
 	r := newRig(t, base)
 	random := rand.New(rand.NewPCG(3, 4))
 	names := []string{"a", "b", "dir/b", "dir/deep/c", "dir/deep/x", "dir/y", "x/y/z", "x/y.txt", "gone/only", "run", "link", "with space", "ünï"}
-	for round := range 12 {
+	rounds := 12
+	if testing.Short() {
+		rounds = 4
+	}
+	for round := range rounds {
 		from := r.spareAt(r.Base)
 		commit := r.Base
 		odd := false
