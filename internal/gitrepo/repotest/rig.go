@@ -99,6 +99,11 @@ func New(t testing.TB, files map[string]string) *Rig {
 	return r
 }
 
+// For is the same clone and the same store for a subtest, with workspaces of its own.
+func (r *Rig) For(t testing.TB) *Rig {
+	return &Rig{T: t, Clone: r.Clone, State: t.TempDir(), Store: r.Store, Base: r.Base}
+}
+
 func configure(t testing.TB, repository, text string) {
 	t.Helper()
 	f, err := os.OpenFile(filepath.Join(repository, ".git", "config"), os.O_APPEND|os.O_WRONLY, 0)
