@@ -157,14 +157,18 @@ func TestNamesOfAddedPaths(t *testing.T) {
 		"bidi\u202ecod.txt", "zero\u200bwidth", "join\u200d", "bom\ufeff", "soft\u00adhyphen", "nbsp\u00a0", "filler\u3164", "blank\u2800", "object\ufffc", "vs\ufe0f", "bad\xff",
 		strings.Repeat("n", 256), strings.Repeat("d/", 512) + "x", "readme", "SRC/b", "private\ue000", "a\u0308", "STRASSE", "\u212a",
 	}
-	for _, name := range bad {
-		if got := r.check(map[string]string{name: "x\n"}); !strings.HasPrefix(findings(got), "name ") {
-			t.Errorf("%q: %q", name, findings(got))
+	for _, batch := range batches(set(bad), plainly) {
+		got := r.check(batch)
+		for name := range batch {
+			if !slices.ContainsFunc(got.Findings, func(f outgate.Finding) bool { return f.Rule == "name" && f.Path == name }) {
+				t.Errorf("%q: %q", name, findings(got))
+			}
 		}
 	}
-	for _, name := range []string{"a b", "日本.txt", "ärger", ".hidden", "a-b", "a..b", strings.Repeat("n", 255), "src/A b", "(x) [y] {z}", strings.Repeat("d/", 511) + "xx"} {
-		if got := r.check(map[string]string{name: "x\n"}); got.Blocked() {
-			t.Errorf("%q: %s", name, findings(got))
+	good := []string{"a b", "日本.txt", "ärger", ".hidden", "a-b", "a..b", strings.Repeat("n", 255), "src/A b", "(x) [y] {z}", strings.Repeat("d/", 511) + "xx"}
+	for _, batch := range batches(set(good), plainly) {
+		if got := r.check(batch); got.Blocked() {
+			t.Errorf("%s", findings(got))
 		}
 	}
 	if got := r.check(map[string]string{"bad\nname": "y\n", "-old": "-"}); got.Blocked() {
@@ -182,20 +186,29 @@ func TestSecurity12BlockedPaths(t *testing.T) {
 		".qwen/x", "sub/.envrc2/../.envrc", "packages/web/.husky/x", "sub/.claude/settings.json",
 	}
 	r := newRig(t, base)
-	for _, p := range paths {
-		p = filepath.ToSlash(filepath.Clean(p))
-		for _, spelled := range []string{p, strings.ToUpper(p[:2]) + p[2:], strings.ToUpper(p)} {
-			if got := findings(r.check(map[string]string{spelled: "x\n"})); !strings.Contains(got, "path.blocked "+spelled+":0") {
-				t.Errorf("%q: %q", spelled, got)
+	for i, p := range paths {
+		paths[i] = filepath.ToSlash(filepath.Clean(p))
+	}
+	for _, spell := range []func(string) string{plainly, func(p string) string { return strings.ToUpper(p[:2]) + p[2:] }, strings.ToUpper} {
+		for _, batch := range batches(set(paths), spell) {
+			got := findings(r.check(batch))
+			for spelled := range batch {
+				if !strings.Contains(got, "path.blocked "+spelled+":0") {
+					t.Errorf("%q: %q", spelled, got)
+				}
 			}
 		}
-		if got := findings(r.check(map[string]string{"link": "->" + p})); got != "path.blocked link:0" {
-			t.Errorf("symlink to %q: %q", p, got)
-		}
+	}
+	links, blocked := map[string]string{}, []string{}
+	for i, p := range paths {
+		name := fmt.Sprintf("link%02d", i)
+		links[name], blocked = "->"+p, append(blocked, "path.blocked "+name+":0")
+	}
+	if got := findings(r.check(links)); got != strings.Join(blocked, ", ") {
+		t.Errorf("symlinks to %q: %q", paths, got)
 	}
 	all, renamed := map[string]string{}, map[string]string{}
 	for i, p := range paths {
-		p = filepath.ToSlash(filepath.Clean(p))
 		all[p], renamed[p], renamed[fmt.Sprintf("free/%d", i)] = fmt.Sprintf("%d\n", i), "-", fmt.Sprintf("%d\n", i)
 	}
 	away := findings(newRig(t, all).check(renamed))
