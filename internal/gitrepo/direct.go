@@ -124,18 +124,13 @@ func (d direct) namesAlong(rev string, files []string) (map[string][]string, err
 	for _, file := range files {
 		dir := "."
 		for next := range strings.SplitSeq(file, "/") {
-			id, there := trees[dir]
-			if !there {
-				break
-			}
-			if _, known := all[dir]; !known {
+			if id := trees[dir]; id != "" && all[dir] == nil {
 				list, err := r.Tree(id)
 				if err != nil {
 					return nil, err
 				}
-				all[dir] = make([]string, len(list))
-				for i, e := range list {
-					all[dir][i] = e.Name
+				for _, e := range list {
+					all[dir] = append(all[dir], e.Name)
 					if e.Mode == object.ModeTree {
 						trees[path.Join(dir, e.Name)] = hex.EncodeToString([]byte(e.ID))
 					}

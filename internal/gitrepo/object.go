@@ -128,9 +128,6 @@ func (s *Store) Blobs(ctx context.Context, ids []string) (map[string][]byte, err
 	r := s.objects.Reader()
 	defer r.Close()
 	for i, id := range ids {
-		if _, there := blobs[id]; there {
-			continue
-		}
 		kind, data, err := r.Read(id, maxBlob)
 		if err != nil || kind != object.Blob {
 			return blobsByGit(ctx, s, ids[i:], blobs)
@@ -190,22 +187,21 @@ func (s *Store) File(ctx context.Context, rev, path string, max int64) ([]byte, 
 // Sizes returns the sizes of blobs in bytes. An id without an object is left out.
 func (s *Store) Sizes(ctx context.Context, ids []string) (map[string]int64, error) {
 	sizes := map[string]int64{}
+	if len(ids) == 0 {
+		return sizes, nil
+	}
 	r := s.objects.Reader()
 	defer r.Close()
 	for i, id := range ids {
-		if _, known := sizes[id]; known {
-			continue
-		}
 		_, size, err := r.Stat(id)
-		if err != nil { // git knows the rest, or that they are not there
-			return sizesByGit(ctx, s, ids[i:], sizes)
+		if err != nil {
+			ids = ids[i:] // git knows them, or that they are not there
+			break
 		}
-		sizes[id] = size
+		if sizes[id] = size; i == len(ids)-1 {
+			return sizes, nil
+		}
 	}
-	return sizes, nil
-}
-
-func sizesByGit(ctx context.Context, s *Store, ids []string, sizes map[string]int64) (map[string]int64, error) {
 	c := s.git("cat-file", "--batch-check=%(objectname) %(objectsize)")
 	c.Stdin = []byte(strings.Join(ids, "\n") + "\n")
 	out, err := c.Text(ctx)
