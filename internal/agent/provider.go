@@ -123,13 +123,16 @@ type Override struct {
 	Env             []string
 }
 
+// parsed is the document of the built-in providers, which nothing changes. A process loads them several times.
+var parsed = sync.OnceValues(func() (*document.Node, document.Problems) { return document.Parse("providers.yaml", builtIn) })
+
 // Load returns the built-in providers changed and extended by the overrides. A name that
 // is not built in is a provider of its own and needs a command. All problems are reported
 // together, each with the path of its key.
 func Load(overrides map[string]Override) (Providers, document.Problems) {
-	node, problems := document.Parse("providers.yaml", builtIn)
+	node, problems := parsed()
 	set := Providers{}
-	problems = append(problems, document.Decode(node, (*map[string]Provider)(&set), document.Options{})...)
+	problems = append(slices.Clip(problems), document.Decode(node, (*map[string]Provider)(&set), document.Options{})...)
 	for name, p := range set {
 		p.Name = name
 		set[name] = p.withDefaults()

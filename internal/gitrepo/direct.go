@@ -112,30 +112,31 @@ func (d direct) lookup(rev, path string) (e object.TreeEntry, ok bool, err error
 	return r.Lookup(root, path)
 }
 
-// namesAlong lists the names in each directory that leads to a path, in one walk.
-func (d direct) namesAlong(rev, file string) (map[string][]string, error) {
+// namesAlong lists the names in each directory that leads to one of the files. Each is read once.
+func (d direct) namesAlong(rev string, files []string) (map[string][]string, error) {
 	r := d.Reader()
 	defer r.Close()
-	id, err := r.TreeOf(rev)
+	top, err := r.TreeOf(rev)
 	if err != nil {
 		return nil, err
 	}
-	all, dir := map[string][]string{}, "."
-	for _, next := range strings.Split(file, "/") {
-		list, err := r.Tree(id)
-		if err != nil {
-			return nil, err
-		}
-		names, below := make([]string, len(list)), ""
-		for i, e := range list {
-			names[i] = e.Name
-			if e.Name == next && e.Mode == object.ModeTree {
-				below = hex.EncodeToString([]byte(e.ID))
+	all, trees := map[string][]string{}, map[string]string{".": top}
+	for _, file := range files {
+		dir := "."
+		for next := range strings.SplitSeq(file, "/") {
+			if id := trees[dir]; id != "" && all[dir] == nil {
+				list, err := r.Tree(id)
+				if err != nil {
+					return nil, err
+				}
+				for _, e := range list {
+					all[dir] = append(all[dir], e.Name)
+					if e.Mode == object.ModeTree {
+						trees[path.Join(dir, e.Name)] = hex.EncodeToString([]byte(e.ID))
+					}
+				}
 			}
-		}
-		all[dir] = names
-		if id, dir = below, path.Join(dir, next); id == "" {
-			break
+			dir = path.Join(dir, next)
 		}
 	}
 	return all, nil

@@ -135,7 +135,7 @@ func TestTreesAreComposedAsByGit(t *testing.T) {
 		blobs = append(blobs, repotest.Must(r.Store.WriteBlob(t.Context(), fmt.Appendf(nil, "%d\n", i))))
 	}
 	tree := gitrepo.EmptyTree
-	for round := range 60 {
+	for round := range sized(60, 20) {
 		var changes []gitrepo.Change
 		taken := map[string]bool{}
 		for range 1 + random.IntN(8) {
@@ -163,6 +163,14 @@ func TestTreesAreComposedAsByGit(t *testing.T) {
 		tree = got
 	}
 	repotest.Git(t, r.Store.Dir(), "fsck", "--strict", "--full")
+}
+
+// sized is how often something is done, and with -short.
+func sized(often, short int) int {
+	if testing.Short() {
+		return short
+	}
+	return often
 }
 
 // within reports whether a path is one of taken, above or below one.
@@ -207,7 +215,7 @@ func TestSidesAreMergedAsByGit(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	apart, clean := 0, 0
 	calls := gits(t)
-	for round := range 40 {
+	for round := range sized(40, 12) {
 		r := newRig(t, base)
 		side := func(task string) edit {
 			e := edit{files: map[string]string{}}
@@ -258,7 +266,7 @@ func TestSidesAreMergedAsByGit(t *testing.T) {
 			}
 		}
 	}
-	if apart < 8 || clean-apart < 4 {
+	if apart < sized(8, 3) || clean-apart < sized(4, 2) {
 		t.Errorf("%d merges without a process, %d clean ones: the rounds try too little", apart, clean)
 	}
 }
@@ -301,11 +309,20 @@ func TestFiltersAreThoseOfGit(t *testing.T) {
 	}
 }
 
-// Names are those of a directory, wherever it is read from.
+// Names are those of a directory, wherever it is read from, and of each directory of several files.
 func TestNamesOfADirectory(t *testing.T) {
 	r := newRig(t, map[string]string{"a": "a\n", "dir/b": "b\n", "dir/deep/c": "c\n", "dir.txt": "d\n"})
-	for dir, want := range map[string][]string{".": {"a", "dir.txt", "dir"}, "dir": {"b", "deep"}, "dir/deep": {"c"}, "a": nil, "nowhere": nil} {
-		for _, rev := range []string{r.Base, r.Base + "^{commit}"} { // git alone knows the second
+	names := map[string][]string{".": {"a", "dir.txt", "dir"}, "dir": {"b", "deep"}, "dir/deep": {"c"}, "a": nil, "nowhere": nil}
+	for _, rev := range []string{r.Base, r.Base + "^{commit}"} { // git alone knows the second
+		all, err := r.Store.NamesAlong(t.Context(), rev, "dir/new", "nowhere/x", "dir/deep/c", "a/x", "top")
+		for dir, want := range names {
+			if err != nil || !slices.Equal(all[dir], want) {
+				t.Errorf("%s among several: %q, %v, want %q", dir, all, err, want)
+			}
+		}
+	}
+	for dir, want := range names {
+		for _, rev := range []string{r.Base, r.Base + "^{commit}"} {
 			along, err := r.Store.NamesAlong(t.Context(), rev, path.Join(dir, "file"))
 			if got := along[dir]; err != nil || !slices.Equal(got, want) || !slices.Equal(along["."], []string{"a", "dir.txt", "dir"}) {
 				t.Errorf("%s of %s: %q, %v, want %q", dir, rev, along, err, want)

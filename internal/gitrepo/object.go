@@ -55,23 +55,26 @@ func (s *Store) Entries(ctx context.Context, tree string) ([]Entry, error) {
 	return list, nil
 }
 
-// NamesAlong lists the names in each directory of a tree or commit that leads to a path, "." for
-// the top; none for one that is not there.
-func (s *Store) NamesAlong(ctx context.Context, tree, file string) (map[string][]string, error) {
-	if names, err := s.direct.namesAlong(tree, file); err == nil {
+// NamesAlong lists the names in each directory of a tree or commit that leads to one of the files,
+// "." for the top; none for one that is not there.
+func (s *Store) NamesAlong(ctx context.Context, tree string, files ...string) (map[string][]string, error) {
+	if names, err := s.direct.namesAlong(tree, files); err == nil {
 		return names, nil
 	}
 	entries, err := s.Entries(ctx, tree)
 	if err != nil {
 		return nil, err
 	}
-	all := map[string][]string{}
-	for dir := path.Dir(file); ; dir = path.Dir(dir) {
-		all[dir] = namesIn(entries, dir)
-		if dir == "." {
-			return all, nil
+	all := map[string][]string{".": namesIn(entries, ".")}
+	for _, file := range files {
+		for dir := path.Dir(file); ; dir = path.Dir(dir) {
+			if _, known := all[dir]; known {
+				break
+			}
+			all[dir] = namesIn(entries, dir)
 		}
 	}
+	return all, nil
 }
 
 // namesIn returns the names in a directory of a tree with these files.

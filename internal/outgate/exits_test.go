@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -61,33 +62,26 @@ func TestSecurity7TwentyDisguisesAtEightExits(t *testing.T) {
 	if err := r.spec.Secrets.Add("github", secret); err != nil {
 		t.Fatal(err)
 	}
-	text := func(where string) func(string) outgate.Report {
-		return func(disguise string) outgate.Report {
-			r.spec.Texts = map[string]string{where: disguise}
-			defer func() { r.spec.Texts = nil }()
-			return r.check(map[string]string{"a": "b\n"})
-		}
-	}
 	forms := disguises(secret)
-	exits := map[string]func(disguise string) outgate.Report{
-		"content":        func(d string) outgate.Report { return r.check(map[string]string{"a": "one\n" + d + "\n"}) },
-		"binary content": func(d string) outgate.Report { return r.check(map[string]string{"a": "\x00" + d}) },
-		"file name":      func(d string) outgate.Report { return r.check(map[string]string{"dir/" + d + ".txt": "x\n"}) },
-		"symlink":        func(d string) outgate.Report { return r.check(map[string]string{"l": "->" + d}) },
-		"commit message": text("commit message"), "branch": text("branch"), "title": text("title"), "body": text("body"),
+	texts := []string{"commit message", "branch", "title", "body"}
+	files := map[string]string{"content": "a", "binary content": "b", "file name": "(a file name)", "symlink": "l"}
+	if len(forms) != 30 || len(texts)+len(files) != 8 {
+		t.Fatalf("%d disguises, %d exits", len(forms), len(texts)+len(files))
 	}
-	if len(forms) != 30 || len(exits) != 8 {
-		t.Fatalf("%d disguises, %d exits", len(forms), len(exits))
-	}
-	for exit, leave := range exits {
-		for name, disguise := range forms {
-			report := leave(disguise)
-			if !slices.ContainsFunc(report.Findings, func(f outgate.Finding) bool { return f.Rule == "secret.github" }) {
+	for name, d := range forms {
+		r.spec.Texts = map[string]string{}
+		exits := maps.Clone(files) // the path that a finding has
+		for _, where := range texts {
+			r.spec.Texts[where], exits[where] = d, where
+		}
+		report := r.check(map[string]string{"a": "one\n" + d + "\n", "b": "\x00" + d, "dir/" + d + ".txt": "x\n", "l": "->" + d})
+		for exit, p := range exits {
+			if !slices.ContainsFunc(report.Findings, func(f outgate.Finding) bool { return f.Rule == "secret.github" && f.Path == p }) {
 				t.Errorf("%s leaves by the %s: %s", name, exit, findings(report))
 			}
-			if strings.Contains(fmt.Sprintf("%+v", report), secret[:12]) {
-				t.Errorf("%s, %s: the report holds the value", name, exit)
-			}
+		}
+		if strings.Contains(fmt.Sprintf("%+v", report), secret[:12]) {
+			t.Errorf("%s: the report holds the value", name)
 		}
 	}
 }

@@ -174,4 +174,7 @@ const (
 	modeGitlink    = "160000"
 )
 
+// distinct returns each id once: files with the same content are read once.
+func distinct(ids []string) []string { return slices.Compact(slices.Sorted(slices.Values(ids))) }
+
 func blob(mode string) bool { return mode == modeFile || mode == modeExecutable || mode == modeSymlink }

@@ -157,14 +157,18 @@ func TestNamesOfAddedPaths(t *testing.T) {
 		"bidi\u202ecod.txt", "zero\u200bwidth", "join\u200d", "bom\ufeff", "soft\u00adhyphen", "nbsp\u00a0", "filler\u3164", "blank\u2800", "object\ufffc", "vs\ufe0f", "bad\xff",
 		strings.Repeat("n", 256), strings.Repeat("d/", 512) + "x", "readme", "SRC/b", "private\ue000", "a\u0308", "STRASSE", "\u212a",
 	}
-	for _, name := range bad {
-		if got := r.check(map[string]string{name: "x\n"}); !strings.HasPrefix(findings(got), "name ") {
-			t.Errorf("%q: %q", name, findings(got))
+	for _, batch := range batches(set(bad), plainly) {
+		got := r.check(batch)
+		for name := range batch {
+			if !slices.ContainsFunc(got.Findings, func(f outgate.Finding) bool { return f.Rule == "name" && f.Path == name }) {
+				t.Errorf("%q: %q", name, findings(got))
+			}
 		}
 	}
-	for _, name := range []string{"a b", "日本.txt", "ärger", ".hidden", "a-b", "a..b", strings.Repeat("n", 255), "src/A b", "(x) [y] {z}", strings.Repeat("d/", 511) + "xx"} {
-		if got := r.check(map[string]string{name: "x\n"}); got.Blocked() {
-			t.Errorf("%q: %s", name, findings(got))
+	good := []string{"a b", "日本.txt", "ärger", ".hidden", "a-b", "a..b", strings.Repeat("n", 255), "src/A b", "(x) [y] {z}", strings.Repeat("d/", 511) + "xx"}
+	for _, batch := range batches(set(good), plainly) {
+		if got := r.check(batch); got.Blocked() {
+			t.Errorf("%s", findings(got))
 		}
 	}
 	if got := r.check(map[string]string{"bad\nname": "y\n", "-old": "-"}); got.Blocked() {
@@ -182,20 +186,29 @@ func TestSecurity12BlockedPaths(t *testing.T) {
 		".qwen/x", "sub/.envrc2/../.envrc", "packages/web/.husky/x", "sub/.claude/settings.json",
 	}
 	r := newRig(t, base)
-	for _, p := range paths {
-		p = filepath.ToSlash(filepath.Clean(p))
-		for _, spelled := range []string{p, strings.ToUpper(p[:2]) + p[2:], strings.ToUpper(p)} {
-			if got := findings(r.check(map[string]string{spelled: "x\n"})); !strings.Contains(got, "path.blocked "+spelled+":0") {
-				t.Errorf("%q: %q", spelled, got)
+	for i, p := range paths {
+		paths[i] = filepath.ToSlash(filepath.Clean(p))
+	}
+	for _, spell := range []func(string) string{plainly, func(p string) string { return strings.ToUpper(p[:2]) + p[2:] }, strings.ToUpper} {
+		for _, batch := range batches(set(paths), spell) {
+			got := findings(r.check(batch))
+			for spelled := range batch {
+				if !strings.Contains(got, "path.blocked "+spelled+":0") {
+					t.Errorf("%q: %q", spelled, got)
+				}
 			}
 		}
-		if got := findings(r.check(map[string]string{"link": "->" + p})); got != "path.blocked link:0" {
-			t.Errorf("symlink to %q: %q", p, got)
-		}
+	}
+	links, blocked := map[string]string{}, []string{}
+	for i, p := range paths {
+		name := fmt.Sprintf("link%02d", i)
+		links[name], blocked = "->"+p, append(blocked, "path.blocked "+name+":0")
+	}
+	if got := findings(r.check(links)); got != strings.Join(blocked, ", ") {
+		t.Errorf("symlinks to %q: %q", paths, got)
 	}
 	all, renamed := map[string]string{}, map[string]string{}
 	for i, p := range paths {
-		p = filepath.ToSlash(filepath.Clean(p))
 		all[p], renamed[p], renamed[fmt.Sprintf("free/%d", i)] = fmt.Sprintf("%d\n", i), "-", fmt.Sprintf("%d\n", i)
 	}
 	away := findings(newRig(t, all).check(renamed))
@@ -291,13 +304,18 @@ func TestSecurity14Sizes(t *testing.T) {
 		files[p] = content
 		return files
 	}
-	base := map[string]string{"big.txt": text(30 << 20), "big.bin": binary(5 << 20), "long": strings.Repeat("l\n", 10_000)}
-	cases := []struct {
+	oldText, oldBinary := 30<<20, 5<<20 // beyond each limit
+	if testing.Short() {
+		oldText, oldBinary = 5<<20, 300<<10 // beyond each that holds
+	}
+	base := map[string]string{"big.txt": strings.Repeat(line[:127]+"\n", oldText/128), "big.bin": binary(oldBinary), "long": strings.Repeat("l\n", 10_000)}
+	type row struct {
 		name    string
 		files   map[string]string
 		finding string
 		held    string
-	}{
+	}
+	cases := []row{
 		{"old big files, small growth", map[string]string{"big.txt": base["big.txt"] + "more\n", "big.bin": base["big.bin"] + "\x02"}, "", ""},
 		{"text at the limit", map[string]string{"a": text(1 << 20)}, "", ""},
 		{"text beyond", map[string]string{"a": text(1<<20 + 1)}, "", "size.growth a"},
@@ -311,10 +329,12 @@ func TestSecurity14Sizes(t *testing.T) {
 		{"lines at the limit", map[string]string{"long": strings.Repeat("m\n", 10_000)}, "", ""},
 		{"lines beyond", map[string]string{"long": strings.Repeat("m\n", 10_001)}, "", "size.lines "},
 		{"shrinking", map[string]string{"big.txt": "-", "big.bin": "-"}, "", "size.lines "},
-		{"hard bytes at the limit", parts(20, 1<<20), "", "size.bytes , size.lines "},
 		{"hard bytes", more(parts(20, 1<<20), "one", "1"), "size.bytes :0", ""},
-		{"hard files at the limit", many(3000), "", "size.files "},
 		{"hard files", many(3001), "size.files :0", ""},
+	}
+	if !testing.Short() { // all of it is searched
+		cases = append(cases, row{"hard bytes at the limit", parts(20, 1<<20), "", "size.bytes , size.lines "},
+			row{"hard files at the limit", many(3000), "", "size.files "})
 	}
 	r := newRig(t, base)
 	for _, c := range cases {
@@ -326,15 +346,25 @@ func TestSecurity14Sizes(t *testing.T) {
 	if one, other := outgate.Paths(r.check(many(101)).Held), outgate.Paths(r.check(many(200)).Held); len(one) != 1 || !slices.Equal(one, other) {
 		t.Errorf("large changes are held as %q and as %q", one, other)
 	}
+	r.spec.MaxFiles = 19 // contents of too many files are not searched
+	if got := findings(r.check(parts(20, 1<<20))); got != "size.files :0" {
+		t.Errorf("hard bytes at the limit, too many files: %q", got)
+	}
+	r.spec.MaxFiles, r.spec.MaxBytes = 0, 1
+	if got := findings(r.check(many(3000))); got != "size.bytes :0" {
+		t.Errorf("hard files at the limit, too many bytes: %q", got)
+	}
 	r.spec.MaxFiles, r.spec.MaxBytes = 3, 100
 	for name, c := range map[string]struct {
 		files map[string]string
 		want  string
 	}{
-		"files at a hard limit": {many(3), ""},
-		"files beyond it":       {many(4), "size.files :0"},
-		"bytes at a hard limit": {map[string]string{"a": text(100)}, ""},
-		"bytes beyond it":       {map[string]string{"a": text(101)}, "size.bytes :0"},
+		"files at a hard limit":  {many(3), ""},
+		"files beyond it":        {many(4), "size.files :0"},
+		"bytes at a hard limit":  {map[string]string{"a": text(100)}, ""},
+		"bytes beyond it":        {map[string]string{"a": text(101)}, "size.bytes :0"},
+		"growth at a hard limit": {map[string]string{"long": base["long"] + text(100)}, ""},
+		"growth beyond it":       {map[string]string{"long": base["long"] + text(101)}, "size.bytes :0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := findings(r.check(c.files)); got != c.want {

@@ -57,12 +57,12 @@ func unseen(r rune) bool { return !unicode.IsPrint(r) || sanitize.Forbidden(r) }
 // names judges added paths, and those among them that differ from another path of the
 // tree only by case or form: on some file systems one would overwrite the other.
 func (c *check) names(ctx context.Context) error {
-	added := map[string]bool{}
+	var added []string
 	for _, ch := range c.changes {
 		if ch.Status != 'A' {
 			continue
 		}
-		added[ch.Path] = true
+		added = append(added, ch.Path)
 		if problem := NameProblem(ch.Path); problem != "" {
 			c.find(Finding{Rule: "name", Path: ch.Path, Text: problem})
 		}
@@ -70,15 +70,12 @@ func (c *check) names(ctx context.Context) error {
 	if len(added) == 0 {
 		return nil
 	}
-	known := spellings{}
-	for p := range added {
-		if known[path.Dir(p)] == nil {
-			names, err := c.repo.NamesAlong(ctx, c.Tree, p)
-			if err != nil {
-				return err
-			}
-			known.add(names)
-		}
+	names, err := c.repo.NamesAlong(ctx, c.Tree, added...)
+	if err != nil {
+		return err
+	}
+	known := spellingsOf(names)
+	for _, p := range added {
 		if known.twice(p) {
 			c.find(Finding{Rule: "name", Path: p, Text: "equals another name but for case or form"})
 		}
@@ -89,33 +86,23 @@ func (c *check) names(ctx context.Context) error {
 // spellings tells by directory how often each folded name is there.
 type spellings map[string]map[string]int
 
-// add takes the names in directories that are not known yet.
-func (s spellings) add(names map[string][]string) {
+func spellingsOf(names map[string][]string) spellings {
+	s := spellings{}
 	for dir, list := range names {
-		if s[dir] != nil {
-			continue
-		}
 		s[dir] = map[string]int{}
 		for _, name := range list {
-			s[dir][folded(name)]++
+			s[dir][sanitize.Fold(name)]++
 		}
 	}
+	return s
 }
 
 // twice reports whether a path or a directory that leads to it has a name twice.
 func (s spellings) twice(p string) bool {
 	for ; p != "."; p = path.Dir(p) {
-		if s[path.Dir(p)][folded(path.Base(p))] > 1 {
+		if s[path.Dir(p)][sanitize.Fold(path.Base(p))] > 1 {
 			return true
 		}
 	}
 	return false
-}
-
-// folded is sanitize.Fold, at once for the names that most files have.
-func folded(name string) string {
-	if strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) {
-		return sanitize.Fold(name)
-	}
-	return strings.ToLower(name)
 }

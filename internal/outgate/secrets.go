@@ -82,7 +82,7 @@ func (c *check) search(ctx context.Context, some []gitrepo.Change, moved string,
 			ids = append(ids, ch.OldID)
 		}
 	}
-	data, err := c.repo.Blobs(ctx, ids)
+	data, err := c.repo.Blobs(ctx, distinct(ids))
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (c *check) moved(ctx context.Context) (string, error) {
 			ids, bytes = append(ids, ch.OldID), bytes+size
 		}
 	}
-	data, err := c.repo.Blobs(ctx, ids)
+	data, err := c.repo.Blobs(ctx, distinct(ids))
 	if err != nil {
 		return "", err
 	}

@@ -29,7 +29,7 @@ func (c *check) size(ctx context.Context) error {
 		}
 	}
 	var err error
-	if c.sizes, err = c.repo.Sizes(ctx, ids); err != nil {
+	if c.sizes, err = c.repo.Sizes(ctx, distinct(ids)); err != nil {
 		return err
 	}
 	growth := map[string]int64{}
@@ -134,7 +134,7 @@ func (c *check) small(ctx context.Context, growth map[string]int64) (bool, error
 	if total > maxCounted {
 		return false, nil
 	}
-	data, err := c.repo.Blobs(ctx, ids)
+	data, err := c.repo.Blobs(ctx, distinct(ids))
 	lines := 0
 	for _, id := range ids {
 		lines += bytes.Count(data[id], []byte("\n")) + 1

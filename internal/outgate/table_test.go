@@ -28,7 +28,7 @@ func TestSecurity12And13PathsThatRunOrSteer(t *testing.T) {
 		t.Fatalf("only %d paths", len(want))
 	}
 	r := newRig(t, map[string]string{"a": "a\n"})
-	for _, spell := range []func(string) string{func(p string) string { return p }, strings.ToUpper} {
+	for _, spell := range []func(string) string{plainly, strings.ToUpper} {
 		for _, batch := range batches(want, spell) {
 			got := levels(r.check(batch))
 			for p, level := range want {
@@ -41,6 +41,17 @@ func TestSecurity12And13PathsThatRunOrSteer(t *testing.T) {
 			}
 		}
 	}
+}
+
+func plainly(p string) string { return p }
+
+// set has the paths, as a table has them.
+func set(paths []string) map[string]string {
+	out := map[string]string{}
+	for _, p := range paths {
+		out[p] = ""
+	}
+	return out
 }
 
 // batches puts the paths into changes in which no path is below another.

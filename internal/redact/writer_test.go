@@ -45,10 +45,11 @@ func TestWriterRedactsAcrossChunks(t *testing.T) {
 func TestWriterRedactsLinesWithoutEnd(t *testing.T) {
 	value := random(31, 40, alnum)
 	r := knowing(t, value)
-	filler := strings.Repeat("0123456789 words ", 10_000)
+	filler := strings.Repeat("0123456789 words ", 5_000)
 	text := filler[:65_990] + value + filler + value + filler
+	want := r.Redact(text)
 	for _, n := range []int{1000, 4096, 70_000} {
-		if got := writeIn(t, r, text, n); got != r.Redact(text) {
+		if got := writeIn(t, r, text, n); got != want {
 			t.Errorf("in chunks of %d the output differs", n)
 		}
 	}

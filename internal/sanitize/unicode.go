@@ -15,6 +15,9 @@ func NFC(s string) string { return norm.NFC.String(s) }
 // Fold returns s case-folded and in form C. Two paths with the same fold are one
 // file on some file systems.
 func Fold(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return strings.ToLower(s) // at once for the names that most files have
+	}
 	// A fold may end in something that composes and folds again.
 	for range 3 {
 		next := norm.NFC.String(strings.Map(cherokee, cases.Fold().String(norm.NFD.String(s))))

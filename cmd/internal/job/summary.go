@@ -29,8 +29,9 @@ func Summary(r outcome.Result, server string) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "### agentmux: %s\n\n", strings.ReplaceAll(r.Outcome, "_", " "))
+	room := func() bool { return b.Len() < maxSummary }
 	row := func(name, text string) {
-		if text != "" && b.Len() < maxSummary {
+		if text != "" && room() {
 			fmt.Fprintf(&b, "- %s: %s\n", name, text)
 		}
 	}
@@ -61,11 +62,11 @@ func Summary(r outcome.Result, server string) string {
 	for _, n := range r.Dispatched {
 		row("started once more", "#"+strconv.Itoa(n))
 	}
-	for _, path := range r.Held {
-		row("needs a look", span(path))
+	for i := 0; i < len(r.Held) && room(); i++ {
+		row("needs a look", span(r.Held[i]))
 	}
-	for _, q := range r.Questions {
-		row("question "+span(q.ID), span(q.Text))
+	for i := 0; i < len(r.Questions) && room(); i++ {
+		row("question "+span(r.Questions[i].ID), span(r.Questions[i].Text))
 	}
 	table(&b, "| Phase | Time |\n|---|---|\n", len(r.Phases), func(i int) string {
 		p := r.Phases[i]

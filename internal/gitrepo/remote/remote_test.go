@@ -278,7 +278,7 @@ func TestTheProxyOfTheUserConfigIsUsed(t *testing.T) {
 	seen.Store("")
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		seen.Store(req.URL.Host)
-		w.WriteHeader(http.StatusBadGateway)
+		w.WriteHeader(http.StatusForbidden) // which is not tried again
 	}))
 	defer proxy.Close()
 	_, err := remote.Repository{

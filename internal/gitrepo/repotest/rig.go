@@ -2,6 +2,7 @@ package repotest
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -89,13 +90,30 @@ func New(t testing.TB, files map[string]string) *Rig {
 		t.Fatal(err)
 	}
 	Git(t, r.Clone, "init", "-q", "-b", "main")
-	Git(t, r.Clone, "config", "gc.auto", "0") // one in the background outlives a test with many files
+	configure(t, r.Clone, "[gc]\n\tauto = 0\n") // one in the background outlives a test with many files
 	Write(t, r.Clone, files)
 	Git(t, r.Clone, "add", "-A")
 	Git(t, r.Clone, "commit", "-q", "--allow-empty", "-m", "first")
 	r.OpenStore()
 	r.Fetch("HEAD")
 	return r
+}
+
+// For is the same clone and the same store for a subtest, with workspaces of its own.
+func (r *Rig) For(t testing.TB) *Rig {
+	return &Rig{T: t, Clone: r.Clone, State: t.TempDir(), Store: r.Store, Base: r.Base}
+}
+
+func configure(t testing.TB, repository, text string) {
+	t.Helper()
+	f, err := os.OpenFile(filepath.Join(repository, ".git", "config"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (r *Rig) OpenStore() {

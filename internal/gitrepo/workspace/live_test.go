@@ -137,7 +137,11 @@ const seeds = 8
 // TestLiveSnapshotEqualsTheQuietOneOfRandomChanges changes a workspace at random and takes both
 // forms: with a kept index at the base, with one that an earlier snapshot has moved, and with none.
 func TestLiveSnapshotEqualsTheQuietOneOfRandomChanges(t *testing.T) {
-	for seed := range uint64(seeds) {
+	histories := uint64(seeds)
+	if testing.Short() {
+		histories = 3
+	}
+	for seed := range histories {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 11))
 			files := manyKinds()

@@ -109,9 +109,10 @@ func TestSecurity10NestedRepositories(t *testing.T) {
 		"HFS":       {func(t *testing.T, dir string) { repotest.Write(t, dir, map[string]string{".g\u200cit/config": "x"}) }, ".g\u200cit"},
 		"NTFS":      {func(t *testing.T, dir string) { repotest.Write(t, dir, map[string]string{".git .": "x"}) }, ".git ."},
 	}
+	one := newRig(t, map[string]string{".gitignore": "ignored/\n", "a": "a\n"})
 	for name, form := range forms {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, map[string]string{".gitignore": "ignored/\n", "a": "a\n"})
+			r := &rig{one.For(t)}
 			w := r.Workspace("coder")
 			repotest.Write(t, w, map[string]string{"sub/f": "f\n", "ignored/f": "f\n"})
 			form.make(t, filepath.Join(w, "ignored"))
@@ -264,6 +265,7 @@ func TestSecurity11SwapsDuringTheWalk(t *testing.T) {
 		"before a file is copied":      func(point, path string) bool { return point == "copy" && path == "dir/b" },
 		"before git reads the files":   func(point, path string) bool { return point == "index" },
 	}
+	one := newRig(t, map[string]string{"a": "a\n", "dir/b": "b\n", "dir/c/d": "d\n"})
 	for name, swap := range swaps {
 		for at, when := range points {
 			for _, live := range []bool{false, true} {
@@ -271,7 +273,7 @@ func TestSecurity11SwapsDuringTheWalk(t *testing.T) {
 					continue
 				}
 				t.Run(name+" "+at, func(t *testing.T) {
-					r := newRig(t, map[string]string{"a": "a\n", "dir/b": "b\n", "dir/c/d": "d\n"})
+					r := &rig{one.For(t)}
 					w := r.Workspace("coder")
 					repotest.Write(t, w, map[string]string{"dir/b": "changed\n", "dir/c/d": "changed\n"}) // else they are not read
 					swapped := false
