@@ -53,16 +53,11 @@ func listStatuses(c *call) reply {
 
 // latest is the last status of each context, by context.
 func (r *repo) latest(sha string) []*status {
-	var list []*status
-	seen := map[string]bool{}
-	for _, t := range slices.Backward(r.statuses[sha]) {
-		if !seen[t.context] {
-			list = append(list, t)
-		}
-		seen[t.context] = true
+	last := map[string]*status{}
+	for _, t := range r.statuses[sha] {
+		last[t.context] = t
 	}
-	slices.Reverse(list)
-	return list
+	return slices.DeleteFunc(slices.Clone(r.statuses[sha]), func(t *status) bool { return last[t.context] != t })
 }
 
 func combine(states []string) string {
