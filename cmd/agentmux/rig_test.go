@@ -261,8 +261,15 @@ func (r *rig) program(command string) (string, error) {
 	}
 	test, _, _ := strings.Cut(r.t.Name(), "/")
 	_, again := racedOnce.LoadOrStore(command, true)
-	once := !again && !testing.Short()
-	if once || slices.Contains(raced, test) || os.Getenv("AGENTMUX_TEST_RACE") == "all" {
+	if once := !again && !testing.Short(); once || slices.Contains(raced, test) {
+		return os.Executable()
+	}
+	return unraced()
+}
+
+// unraced is the program without the race detector, unless everything runs with it.
+func unraced() (string, error) {
+	if os.Getenv("AGENTMUX_TEST_RACE") == "all" {
 		return os.Executable()
 	}
 	return inPanes()

@@ -37,6 +37,10 @@ func setUpScript(t *testing.T, env *testscript.Env) error {
 	repo.SetRole(rigBot, fakehub.Write)
 	repo.AddIssue(fakehub.IssueSpec{Title: "Say two", Body: "Soon.", Author: rigOwner})
 	repo.CloseIssue(repo.AddIssue(fakehub.IssueSpec{Title: "Old", Author: rigOwner}), rigOwner)
+	own, err := unraced()
+	if err != nil {
+		return err
+	}
 	panes, err := inPanes()
 	if err != nil {
 		return err
@@ -53,7 +57,7 @@ func setUpScript(t *testing.T, env *testscript.Env) error {
 		}
 	})
 	bin, home := filepath.Join(short, "bin"), filepath.Join(env.WorkDir, "home")
-	programs := map[string]string{"agentmux": panes}
+	programs := map[string]string{"agentmux": own}
 	for _, name := range []string{"git", "tmux", "true", "sh"} {
 		if programs[name], err = exec.LookPath(name); err != nil {
 			return err

@@ -146,7 +146,7 @@ func TestDamagedFilesOfASession(t *testing.T) {
 	project, name, other := whole(t)
 	dir := filepath.Join(session.Dir(project), name)
 	for n, rel := range files(t, dir) {
-		tried := coarse // on a file of many that nobody decides by
+		tried := coarse // on a file of many by which nothing is decided
 		if fine(rel) {
 			tried = slices.Sorted(maps.Keys(damages))
 		} else if testing.Short() && !slices.Contains(vital, rel) {
