@@ -87,6 +87,8 @@ func (r *repository) facts(ctx context.Context, issue int, record ghsync.Record,
 		Rules:   gate.Rules{Bot: r.bot.rules(), Gate: r.bot.Config.Gate, Unsandboxed: r.host.Unsandboxed(r.bot.Config)},
 		History: r.journal, Load: r.bot.queue.Load(r.id), Tries: r.attempts.Tries(issue),
 	}
+	h := r.sessions.of(issue)
+	ending := r.shelf.Ends(issue, h != nil && h.state.Load().Ended(), r.journal.Refused) // before the claim, which may be given back now
 	host, left, err := r.claimed(ctx, issue)
 	if err != nil {
 		return f, nil, err
@@ -103,8 +105,7 @@ func (r *repository) facts(ctx context.Context, issue int, record ghsync.Record,
 	}
 	if host != "" {
 		f.Claim = &gate.Claim{Host: host.String(), Unproven: host != r.bot.host && !r.bot.Once && r.lookout.Unproven(issue), Served: r.shelf.Served(issue), Unread: r.shelf.Unread(issue) || r.lookout.Unread(issue) != nil, Serves: r.lookout.Serves(issue)}
-		h := r.sessions.of(issue)
-		f.Claim.Ending = host == r.bot.host && r.shelf.Ends(issue, h != nil && h.state.Load().Ended(), r.journal.Refused)
+		f.Claim.Ending = ending && host == r.bot.host
 	}
 	return f, nil, err
 }
