@@ -87,6 +87,13 @@ func TestARetryIsForTheSessionOfAnotherMachine(t *testing.T) {
 	got := j.onRunner()
 	if got.Name != e.Name || got.State.Identity != e.State.Identity || got.State.Outcome != orchestrator.OutcomeDone || len(repo.Pulls()) != 1 || j.claimRef() != "" {
 		t.Errorf("%s of %s, %s, %d pull requests, claim %q\n%s", got.Name, got.State.Identity, got.State.Outcome, len(repo.Pulls()), j.claimRef(), ran.out)
+		records := r.recordsOf(e)
+		for _, record := range records[max(0, len(records)-12):] { // what is on the server of the first session
+			t.Logf("%+v", record)
+		}
+		for _, c := range repo.Comments(1) {
+			t.Logf("%s: %s", c.Author, c.Body)
+		}
 	}
 }
 
