@@ -136,7 +136,7 @@ var table = []row{
 	{7, "ghsync/feedback", "ghsync internal/sanitize"},                                                                        // reads of one caller, apart from what every session needs of GitHub
 	{6, "ghsync", "ghsync/joblog ghsync/transport ghsync/transport/thing ghsync/markdown internal/redact internal/sanitize internal/crash"},
 	{6, "orchestrator/session/register", "orchestrator/session orchestrator internal/agent/process internal/durable"}, // of all projects of a machine, while a session knows itself alone; a process that was killed reserves nothing
-	{5, "orchestrator/session", "internal/lenient orchestrator/decide orchestrator/duty orchestrator/invariant orchestrator/replay orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact internal/durable internal/crash"},
+	{5, "orchestrator/session", "orchestrator/seal orchestrator/decide orchestrator/duty orchestrator/invariant orchestrator/replay orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact internal/durable internal/crash"},
 	{5, "orchestrator/story", "internal/usage orchestrator workflows/agents"},                 // one place says why, what is owed and what is next; status, monitor and mirror read it
 	{3, "orchestrator/decide/fault", "orchestrator"},                                          // apart from the reducer: records compared with records, no state
 	{3, "orchestrator/decide/ending", "orchestrator"},                                         // as fault: reports in words
@@ -156,9 +156,9 @@ var table = []row{
 	{2, "orchestrator", "orchestrator/seal orchestrator/stamp workflows workflows/artifact internal/lenient internal/usage workflows/agents workflows/message"},
 	{3, "orchestrator/team", "orchestrator workflows workflows/agents"}, // apart from the reducer, whose sizes may only fall: what becomes of an agent of an agents file is one table
 	{0, "internal/lenient", ""},
-	{0, "internal/usage", ""},     // figures and words: it knows no program that tells them
-	{0, "orchestrator/seal", ""},  // of bytes, whatever they say
-	{0, "orchestrator/stamp", ""}, // below all that has a moment in a file
+	{0, "internal/usage", ""},                    // figures and words: it knows no program that tells them
+	{1, "orchestrator/seal", "internal/lenient"}, // of bytes, whatever they say
+	{0, "orchestrator/stamp", ""},                // below all that has a moment in a file
 	{3, "bot/config", "workflows workflows/message internal/agent internal/document"},
 	{2, "orchestrator/toolset", "workflows workflows/artifact workflows/message"},                   // below duty, which judges calls by the table; a row knows definitions and no state
 	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize internal/document"}, // sanitize folds names that look alike; the table of paths is a document
