@@ -396,14 +396,9 @@ func TestSizesOnlyFall(t *testing.T) {
 			}
 		})
 	}
-	n, err := measure(os.DirFS("."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name := range oversize {
-		if n.methods[name] == 0 && n.lines[name] == 0 {
-			t.Errorf("oversize has %s, which is not there", name)
-		}
+	want := []string{"oversize has bot.gone, which is not there"}
+	if got := newNouns().problems(map[string]int{"bot.gone": 50}); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -462,6 +457,7 @@ func inspect(fsys fs.FS, oversize map[string]int) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	n := newNouns()
 	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil || name == ".":
@@ -474,14 +470,10 @@ func inspect(fsys fs.FS, oversize map[string]int) ([]string, error) {
 		if d.IsDir() || path.Ext(name) != ".go" {
 			return nil
 		}
-		found, err := source(fsys, name)
+		found, err := source(fsys, name, n)
 		problems = append(problems, found...)
 		return err
 	})
-	if err != nil {
-		return problems, err
-	}
-	n, err := measure(fsys)
 	return append(problems, n.problems(oversize)...), err
 }
 
@@ -489,40 +481,16 @@ func inspect(fsys fs.FS, oversize map[string]int) ([]string, error) {
 // name, and the lines of a package. Test files do not count.
 type nouns struct{ methods, lines map[string]int }
 
-func measure(fsys fs.FS) (nouns, error) {
-	n := nouns{methods: map[string]int{}, lines: map[string]int{}}
-	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil || name == ".":
-			return err
-		case d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")):
-			return fs.SkipDir
-		case d.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
-			return nil
-		}
-		set := token.NewFileSet()
-		parsed, err := parser.ParseFile(set, name, mustRead(fsys, name), parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		pkg := path.Dir(name)
-		n.lines[pkg] += set.File(parsed.Pos()).LineCount()
-		for _, decl := range parsed.Decls {
-			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv != nil {
-				n.methods[pkg+"."+receiver(f.Recv.List[0].Type)]++
-			}
-		}
-		return nil
-	})
-	return n, err
-}
+func newNouns() nouns { return nouns{methods: map[string]int{}, lines: map[string]int{}} }
 
-func mustRead(fsys fs.FS, name string) []byte {
-	data, err := fs.ReadFile(fsys, name)
-	if err != nil {
-		return nil // the parser refuses a file without a package
+// count adds a file.
+func (n nouns) count(f *file) {
+	n.lines[f.pkg] += f.set.File(f.ast.Pos()).LineCount()
+	for _, decl := range f.ast.Decls {
+		if d, ok := decl.(*ast.FuncDecl); ok && d.Recv != nil {
+			n.methods[f.pkg+"."+receiver(d.Recv.List[0].Type)]++
+		}
 	}
-	return data
 }
 
 // receiver is the name of a method's type.
@@ -551,6 +519,11 @@ func (n nouns) problems(oversize map[string]int) []string {
 			if p := sized(name, kind.what, kind.counts[name], oversize[name], kind.limit); p != "" {
 				problems = append(problems, p)
 			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(oversize)) {
+		if n.methods[name] == 0 && n.lines[name] == 0 {
+			problems = append(problems, "oversize has "+name+", which is not there")
 		}
 	}
 	return problems
@@ -608,13 +581,17 @@ type file struct {
 	problems []string
 }
 
-func source(fsys fs.FS, name string) ([]string, error) {
+func source(fsys fs.FS, name string, n nouns) ([]string, error) {
 	data, err := fs.ReadFile(fsys, name)
 	if err != nil {
 		return nil, err
 	}
 	f := &file{pkg: path.Dir(name), test: strings.HasSuffix(name, "_test.go"), set: token.NewFileSet()}
-	if f.ast, err = parser.ParseFile(f.set, name, data, parser.SkipObjectResolution); err != nil {
+	mode := parser.SkipObjectResolution
+	if f.test {
+		mode = parser.ImportsOnly // the compiler reads the rest
+	}
+	if f.ast, err = parser.ParseFile(f.set, name, data, mode); err != nil {
 		return nil, err
 	}
 	at := slices.IndexFunc(table, func(r row) bool { return r.name == f.pkg })
@@ -633,6 +610,7 @@ func source(fsys fs.FS, name string) ([]string, error) {
 	}
 	if !f.test {
 		f.shape(f.ast)
+		n.count(f)
 	}
 	return f.problems, nil
 }
