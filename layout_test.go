@@ -13,7 +13,6 @@ import (
 	"maps"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -429,13 +428,14 @@ func TestArchitectureHasTheFloors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	lines := strings.Split(string(text), "\n")
 	for _, r := range table {
 		_, tests := forTests[r.name]
 		if files, _ := fs.Glob(os.DirFS("."), r.name+"/*.go"); len(files) == 0 || tests {
 			continue // not made yet, or for tests
 		}
-		line := regexp.MustCompile(fmt.Sprintf("(?m)^\\| %d \\| .*`%s`", r.floor, regexp.QuoteMeta(r.name)))
-		if !line.Match(text) {
+		floor, name := fmt.Sprintf("| %d | ", r.floor), "`"+r.name+"`"
+		if !slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, floor) && strings.Contains(line, name) }) {
 			t.Errorf("the floors lack %s on floor %d", r.name, r.floor)
 		}
 	}
