@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentmux/agentmux/internal/lenient"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/seal"
 )
 
 func TestProtocolS1SpellingsOfTheEarlierTool(t *testing.T) {
@@ -86,6 +87,40 @@ func TestProtocolS1EveryKeyMayBeSpelledTheOtherWay(t *testing.T) {
 	}
 	if _, err := lenient.Int([]byte(`{"seq": "many"}`), "seq"); err == nil {
 		t.Error("seq of many is a number")
+	}
+}
+
+// A follower reads one line of a file that is as it was written; of any other it finds the same number.
+func TestSeqOfAStateAsItWasWritten(t *testing.T) {
+	st := orchestrator.NewState()
+	st.Seq, st.UpdatedAt, st.IssueTitle = 47, "now", "a title,\n  \"seq\": 9,\n"
+	st.Unknown = map[string]json.RawMessage{"zebra": []byte(`{"seq":8,"list":[{"seq":7}]}`)}
+	data, err := st.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := []byte(",\n  \"seq\": 47,\n")
+	if bytes.Count(data, line) != 1 {
+		t.Fatalf("written:\n%s", data)
+	}
+	for name, c := range map[string]struct {
+		data []byte
+		want int
+	}{
+		"as written":              {data, 47},
+		"edited":                  {bytes.Replace(data, line, []byte(",\n  \"seq\": 48,\n"), 1), 48},
+		"written in another form": {bytes.Replace(data, line, []byte(",\n\"seq\":\n\"48\",\n"), 1), 48},
+		"without it":              {bytes.Replace(data, line, []byte(",\n"), 1), 0},
+		"twice":                   {bytes.Replace(data, line, []byte(",\n  \"seq\": 47,\n  \"seq\": 48,\n"), 1), 48},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if seq, err := seal.Seq(c.data); err != nil || seq != c.want {
+				t.Errorf("%d, %v; want %d", seq, err, c.want)
+			}
+		})
+	}
+	if seq, err := seal.Seq(data[:len(data)-len("\n}\n")]); err == nil {
+		t.Errorf("a file that was cut has the number %d", seq)
 	}
 }
 

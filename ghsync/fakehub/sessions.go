@@ -49,11 +49,11 @@ func (a *audit) judgeIntent(id, route, text string) {
 	if dir == "" {
 		return
 	}
-	f, err := session.Read(dir)
+	announced, err := session.Announced(dir, route, text)
 	switch {
 	case err != nil:
 		a.unannounced = append(a.unannounced, fmt.Sprintf("%s of %s: %v", route, id, err))
-	case !f.Announced(route, text):
+	case !announced:
 		a.unannounced = append(a.unannounced, fmt.Sprintf("%s of %s came without an intent", route, id))
 	}
 }

@@ -21,6 +21,9 @@ func TestGitHub79NoWriteOfTheMirrorFollowsTheLoss(t *testing.T) {
 		t.Fatalf("%d writes: too few to tell", all)
 	}
 	for allowed := range all {
+		if testing.Short() && allowed%2 == 1 && allowed != all-1 {
+			continue
+		}
 		t.Run(fmt.Sprintf("after %d writes", allowed), func(t *testing.T) {
 			t.Parallel()
 			st := newStage(t)

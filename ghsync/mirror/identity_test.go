@@ -16,7 +16,7 @@ import (
 )
 
 func TestGitHub15NoWriteIsLostWhenTheTokenEnds(t *testing.T) {
-	want := calmEnd(t, paces["in step"])
+	want := calmEnd(t, "in step")
 	for name, jump := range map[string]struct{ theirs, local time.Duration }{
 		"renewed in time":         {51 * time.Minute, 51 * time.Minute},
 		"this machine was asleep": {2 * time.Hour, 0},
@@ -92,7 +92,7 @@ func TestGitHub16OwnServer(t *testing.T) {
 				t.Fatal(err)
 			}
 			st.run(st.mirror(o))
-			if got, want := st.end(), calmEnd(t, paces["in step"]); got != want {
+			if got, want := st.end(), calmEnd(t, "in step"); got != want {
 				t.Errorf("end:\n%s\nwant:\n%s", got, want)
 			}
 			if !slices.ContainsFunc(st.server.Calls(), func(c fakehub.Request) bool { return c.Method == http.MethodPost }) {

@@ -33,7 +33,7 @@ func (st *stage) runMeeting(m *mirror.Mirror, happens func()) error {
 }
 
 func TestGitHub9MirrorContinuesUnderTheNewName(t *testing.T) {
-	want := calmEnd(t, paces["in step"])
+	want := calmEnd(t, "in step")
 	for name, restarts := range map[string]bool{"at once": false, "after a restart": true} {
 		t.Run(name, func(t *testing.T) {
 			st := newStage(t)
@@ -125,7 +125,7 @@ func TestMirrorOutlivesAnAbsentThing(t *testing.T) {
 // is written first after that is written at the new place.
 func TestMirrorContinuesWhereTheOldNameLeadsElsewhere(t *testing.T) {
 	t.Parallel()
-	want := calmEnd(t, paces["in step"])
+	want := calmEnd(t, "in step")
 	for at := range strings.Count(strings.Join(newStage(t).script, " "), "sync") {
 		t.Run(fmt.Sprintf("before sync %d", at+1), func(t *testing.T) {
 			t.Parallel()
@@ -257,7 +257,7 @@ func TestSecondLookIsTheNextMirrors(t *testing.T) {
 }
 
 func TestMirrorOutlivesAMomentWithoutItsIssue(t *testing.T) {
-	want := calmEnd(t, paces["in step"])
+	want := calmEnd(t, "in step")
 	for name, read := range map[string]string{
 		"repository": "GET ...", "issue": "GET .../issues/{number}",
 	} {

@@ -13,7 +13,7 @@ import (
 
 // What one host was refused is owed to the next, which shows it as if nothing had been.
 func TestMirrorOwesWhatWasRefused(t *testing.T) {
-	want := calmEnd(t, paces["in step"])
+	want := calmEnd(t, "in step")
 	for _, route := range []string{
 		"POST .../issues/{number}/labels", "DELETE .../issues/{number}/labels/{name}", "POST .../issues/{number}/comments", "PATCH .../issues/comments/{id}",
 	} {
@@ -72,7 +72,7 @@ func TestMirrorThatMayNotLookForItsCommentsEnds(t *testing.T) {
 // A server that lags may not find a comment that exists. At the end there is one status
 // comment, and it is true.
 func TestStatusThatWasNotFoundHasNoTwin(t *testing.T) {
-	want := calmEnd(t, paces["in step"])
+	want := calmEnd(t, "in step")
 	for name, status := range map[string]int{"not found": 404, "gone": 410} {
 		for from := 1; from <= 2; from++ {
 			t.Run(name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestStatusThatWasNotFoundHasNoTwin(t *testing.T) {
 // A comment that is listed, but never found by its edit, as where something between here and GitHub refuses that, is
 // tried a few times. Then the rest is shown, and the next host owes it.
 func TestAStatusThatIsNeverFoundIsGivenUp(t *testing.T) {
-	want := calmEnd(t, paces["in step"])
+	want := calmEnd(t, "in step")
 	st := newStage(t)
 	st.server.Inject(fakehub.Fault{Route: "PATCH .../issues/comments/{id}", Status: 404, Message: "Not Found"})
 	st.run(st.mirror(st.options()))
@@ -112,7 +112,7 @@ func TestAStatusThatIsNeverFoundIsGivenUp(t *testing.T) {
 
 // A disk that takes nothing for a time, whenever that is, costs no comment and makes none twice.
 func TestADiskThatIsFullForATimeLosesNothing(t *testing.T) {
-	want := calmEnd(t, paces["in step"])
+	want := calmEnd(t, "in step")
 	st := newStage(t)
 	m := st.mirror(st.options())
 	full, failed := false, 0

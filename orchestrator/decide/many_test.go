@@ -19,7 +19,7 @@ func TestProtocolS8ThousandsOfMessages(t *testing.T) {
 	const agents = 20
 	messages, killed := 2_000, 300 // the state is as large as with 10,000
 	if testing.Short() {
-		messages, killed = 500, 100
+		messages, killed = 250, 50
 	}
 	file := "session: shop\nagents:\n"
 	for n := range agents {

@@ -237,7 +237,10 @@ func TestProtocolM7ADiamondOfEight(t *testing.T) {
 	}
 	for kind, f := range kinds {
 		t.Run(kind, func(t *testing.T) {
-			for _, one := range ones {
+			for n, one := range ones {
+				if testing.Short() && kind != "exit 1" && n%2 == 0 {
+					continue
+				}
 				for other := range behind {
 					if kind != "exit 1" && other != one {
 						continue // how one agent fails is nothing to another

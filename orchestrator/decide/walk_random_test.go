@@ -59,7 +59,7 @@ func newWalker(t *testing.T, seed uint64) *walker {
 	m := &sim{t: t, def: def, s: s, now: time.Date(2026, 1, 15, 10, 0, 0, 0, time.UTC)}
 	w := &walker{sim: m, r: r, first: first, every: 1, blobs: map[string]bool{}, ids: map[string]bool{}}
 	if testing.Short() {
-		w.every = 8
+		w.every = 16
 	}
 	m.work = w.someWork
 	return w

@@ -207,7 +207,7 @@ func full(t *testing.T) (*world, *powertest.Disk) {
 func TestProtocolJ8AFullDiskForAMoment(t *testing.T) {
 	part := 16
 	if testing.Short() {
-		part = 3
+		part = 1
 	}
 	for at := 0; at < 600; at += 1 + at/part {
 		bubble(t, func(t *testing.T) {

@@ -55,7 +55,7 @@ func TestProtocolC1AHostThatEndsAnywhereIsFollowedByOne(t *testing.T) {
 	})
 	every := 1
 	if testing.Short() {
-		every = 3
+		every = 5
 	}
 	for n := 1; n <= 40; n += every {
 		t.Run(fmt.Sprintf("after commit %d", n), func(t *testing.T) {

@@ -27,7 +27,11 @@ func TestAFloodOfLinesKeepsNobodyWaiting(t *testing.T) {
 		}})
 		w.until("at work", func(*orchestrator.State) bool { return len(w.launches()) == 1 })
 		const bad, unknown = "{\"tool\":\n", `{"tool":"submit_everything"}` + "\n"
-		flood := strings.Repeat(bad, 3000) + strings.Repeat(unknown, 3000)
+		each := 3000
+		if testing.Short() {
+			each = 1500 // half of it is more than one commit takes
+		}
+		flood := strings.Repeat(bad, each) + strings.Repeat(unknown, each)
 		w.append(flood)
 		st := h.wait()
 		if st.Outcome != orchestrator.OutcomeCanceled {
@@ -59,7 +63,11 @@ func TestAFloodOfMessagesKeepsNobodyWaiting(t *testing.T) {
 			}
 		}})
 		w.until("at work", func(*orchestrator.State) bool { return len(w.launches()) == 1 })
-		flood := strings.Repeat("{\"tool\":\n", 6000)
+		lines := 6000
+		if testing.Short() {
+			lines = 3000
+		}
+		flood := strings.Repeat("{\"tool\":\n", lines)
 		w.appendTo(session.MessageIndex, flood)
 		if st := h.wait(); st.MessageCursor.Offset == 0 || st.MessageCursor.Offset >= int64(len(flood))/2 {
 			t.Errorf("stop waited for %d of %d bytes", st.MessageCursor.Offset, len(flood))
@@ -72,7 +80,7 @@ func TestAFloodOfMessagesKeepsNobodyWaiting(t *testing.T) {
 func TestASubmissionInTheMiddleOfAFloodCounts(t *testing.T) {
 	flood := 1500
 	if testing.Short() {
-		flood = 500
+		flood = 200
 	}
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, "quick", nil)

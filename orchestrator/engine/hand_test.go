@@ -191,7 +191,11 @@ func TestManyFilesByHand(t *testing.T) {
 		w := newTeamWorld(t)
 		h := w.start(engine.Options{})
 		w.until("at work", func(*orchestrator.State) bool { return len(w.launches()) == 2 })
-		for n := range 150 {
+		files := 150
+		if testing.Short() {
+			files = 60
+		}
+		for n := range files {
 			w.lay(fmt.Sprintf("%d.md", n), "shop/api")
 		}
 		w.until("given a part", func(s *orchestrator.State) bool { return len(s.Messages) > 0 })
@@ -209,7 +213,7 @@ func TestProtocolT9EachMessageArrivesOnce(t *testing.T) {
 		const each = 10
 		rounds := 10
 		if testing.Short() {
-			rounds = 4
+			rounds = 3
 		}
 		w := newTeamWorld(t)
 		h := w.start(engine.Options{})

@@ -240,7 +240,7 @@ func manyMessages() int {
 		return n
 	}
 	if testing.Short() {
-		return 60
+		return 40
 	}
 	return 150
 }

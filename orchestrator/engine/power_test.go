@@ -69,7 +69,7 @@ func TestPowerLossDuringASession(t *testing.T) {
 	}
 	stride, fates, rest := max(1, moments/20), powertest.Fates+1, 8
 	if testing.Short() {
-		stride = max(1, moments/8)
+		stride = max(1, moments/5)
 	}
 	if n, err := strconv.Atoi(os.Getenv("AGENTMUX_POWER")); err == nil {
 		stride, fates, rest = n, powertest.Fates+5, 5

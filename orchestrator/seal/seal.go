@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"regexp"
+	"strconv"
+
+	"github.com/agentmux/agentmux/internal/lenient"
 )
 
 // Key is the last key of the file: <seq>/<updated_at>/<CRC-32C of the file without this line>.
@@ -37,21 +40,38 @@ func Add(body []byte, seq int, updated string) []byte {
 // Keys returns the keys of a file whose sum fits, without Key, and nil for any other file. The file has
 // each of its keys at the beginning of a line, behind two spaces, as json.Indent writes them.
 func Keys(data []byte) (keys []string) {
-	at := bytes.LastIndex(data, []byte(before))
-	if at < 0 {
-		return nil
-	}
-	found := parts.FindStringSubmatch(text(bytes.TrimSuffix(data[at+len(before):], []byte("\n}\n"))))
-	if found == nil || sum(data[:at]) != found[3] {
-		return nil
-	}
-	for line := range bytes.Lines(data[:at]) {
+	for line := range bytes.Lines(whole(data)) {
 		if key, ok := bytes.CutPrefix(line, []byte(`  "`)); ok {
 			key, _, _ = bytes.Cut(key, []byte(`"`))
 			keys = append(keys, string(key))
 		}
 	}
 	return keys
+}
+
+// Seq returns the number of the last record, without judging the rest of the file. A follower asks for it at
+// each look: of a file whose sum fits, one line is read.
+func Seq(data []byte) (int, error) {
+	_, value, _ := bytes.Cut(whole(data), []byte("\n  \"seq\": "))
+	value, _, _ = bytes.Cut(value, []byte(",\n"))
+	if seq, err := strconv.Atoi(string(value)); err == nil {
+		return seq, nil
+	}
+	return lenient.Int(data, "seq")
+}
+
+// whole returns what is before the line of a file whose sum fits, and nothing of any other file.
+func whole(data []byte) []byte {
+	data, ended := bytes.CutSuffix(data, []byte("\n}\n"))
+	at := bytes.LastIndex(data, []byte(before))
+	if !ended || at < 0 {
+		return nil
+	}
+	found := parts.FindStringSubmatch(text(data[at+len(before):]))
+	if found == nil || sum(data[:at]) != found[3] {
+		return nil
+	}
+	return data[:at]
 }
 
 // Broken says why a file is not as it was written, or "". The keys are those of the file.

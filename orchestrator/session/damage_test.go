@@ -150,7 +150,7 @@ func TestDamagedFilesOfASession(t *testing.T) {
 		if fine(rel) {
 			tried = slices.Sorted(maps.Keys(damages))
 		} else if testing.Short() && !slices.Contains(vital, rel) {
-			tried = coarse[n%2*2:][:2]
+			tried = coarse[n%len(coarse):][:1]
 		}
 		for _, damage := range tried {
 			do := damages[damage]

@@ -9,8 +9,8 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/agentmux/agentmux/internal/lenient"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/seal"
 )
 
 // Events returns the committed records after the one numbered after, in order, and how many lines in
@@ -115,7 +115,7 @@ func (s *Session) committed() (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read state: %w", err)
 	}
-	seq, err := lenient.Int(data, "seq")
+	seq, err := seal.Seq(data)
 	if err != nil {
 		return 0, &CorruptError{Name: s.Name(), Reason: "state.json: " + err.Error(), cause: err}
 	}

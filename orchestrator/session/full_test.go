@@ -64,7 +64,7 @@ func TestProtocolJ8CommitOnAFullDisk(t *testing.T) {
 	}
 	for _, all := range []bool{false, true} {
 		for n := range total {
-			if testing.Short() && all == (n%2 == 0) {
+			if testing.Short() && (all == (n%2 == 0) || n%4 > 1) {
 				continue
 			}
 			s, disk := on(t)
@@ -133,7 +133,7 @@ func TestProtocolD1CreateOnAFullDisk(t *testing.T) {
 	})
 	every := 1
 	if testing.Short() {
-		every = 2
+		every = 4
 	}
 	for n := 0; n < total; n += every {
 		project := t.TempDir()

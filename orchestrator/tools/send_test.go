@@ -283,10 +283,13 @@ func TestSecurity40NoMoreIsSentWhileTooMuchWaits(t *testing.T) {
 	r.ok(r.call(api, "msg_send", about("page", "update", "of another")), "sent: ")
 }
 
-// Twenty agents write as much as they can with the longest headlines, and none reads: the state, which each
+// Many agents write as much as they can with the longest headlines, and none reads: the state, which each
 // commit writes, stays small, no agent keeps another from writing, and what is read makes room.
 func TestProtocolS8AFloodThatIsNotRead(t *testing.T) {
-	const agents = 20
+	agents := 20
+	if testing.Short() {
+		agents = 8
+	}
 	file := "session: shop\nagents:\n"
 	for n := range agents {
 		file += fmt.Sprintf("  - {name: a%d, branch: b%d, task: t}\n", n, n)
@@ -333,7 +336,7 @@ func TestProtocolS8AFloodThatIsNotRead(t *testing.T) {
 		}
 	}
 	data, err := r.st.Encode()
-	if err != nil || len(data) > 200_000 || taken < 300 || r.st.MessageSeq != taken {
+	if err != nil || len(data) > 200_000 || taken < 200+5*agents || r.st.MessageSeq != taken {
 		t.Errorf("%d messages were sent and %d taken, the state has %d bytes, %v", taken, r.st.MessageSeq, len(data), err)
 	}
 	t.Logf("%d messages, %d bytes", taken, len(data))

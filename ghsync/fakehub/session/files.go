@@ -52,21 +52,11 @@ func Read(dir string) (*Files, error) {
 	f := &Files{}
 	// The mirror's first: of a session at work, what it has shown is not compared with an
 	// older state.
-	for _, file := range []struct {
-		name string
-		into any
-	}{{"mirror_state.json", &f.mirror}, {"state.json", &f.state}} {
-		name, into := file.name, file.into
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if err := json.Unmarshal(data, into); err != nil {
-			return nil, fmt.Errorf("read %s: %w", name, err)
-		}
+	if err := read(dir, "mirror_state.json", &f.mirror); err != nil {
+		return nil, err
+	}
+	if err := read(dir, "state.json", &f.state); err != nil {
+		return nil, err
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "events.jsonl"))
 	if err != nil {
@@ -81,20 +71,40 @@ func Read(dir string) (*Files, error) {
 	return f, nil
 }
 
-// Announced reports whether the session meant to make a write. route is that of the request,
-// PUSH for a push; text is a comment's, its marker included.
-func (f *Files) Announced(route, text string) bool {
+// read reads a file of JSON, which may be missing.
+func read(dir, name string, into any) error {
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	return nil
+}
+
+// Announced reports whether the session of a directory meant to make a write. route is that of
+// the request, PUSH for a push; text is a comment's, its marker included. Only the file that
+// tells is read: every write comes through here.
+func Announced(dir, route, text string) (bool, error) {
+	f := &Files{}
 	switch route {
 	case "POST /repos/{owner}/{repo}/issues/{number}/comments":
 		m, has := MarkerOf(text)
+		err := read(dir, "mirror_state.json", &f.mirror)
 		_, announced := f.mirror.Intents[m.intent()]
-		return has && announced
+		return has && announced, err
 	case "POST /repos/{owner}/{repo}/pulls":
-		return slices.Contains(f.state.Pending, pendingEffect{"ensure_pr"})
+		err := read(dir, "state.json", &f.state)
+		return slices.Contains(f.state.Pending, pendingEffect{"ensure_pr"}), err
 	case "PUSH":
-		return slices.Contains(f.state.Pending, pendingEffect{"ensure_push"})
+		err := read(dir, "state.json", &f.state)
+		return slices.Contains(f.state.Pending, pendingEffect{"ensure_push"}), err
 	}
-	return true
+	return true, nil
 }
 
 // recordsOf are the types of record that each kind of comment may show.

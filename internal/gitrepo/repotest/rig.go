@@ -89,6 +89,12 @@ func New(t testing.TB, files map[string]string) *Rig {
 	if err := os.Mkdir(r.Clone, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	same := key(files)
+	if same != "" && r.fill(same) {
+		r.OpenStore()
+		r.Fetch("HEAD")
+		return r
+	}
 	Git(t, r.Clone, "init", "-q", "-b", "main")
 	configure(t, r.Clone, "[gc]\n\tauto = 0\n") // one in the background outlives a test with many files
 	Write(t, r.Clone, files)
@@ -96,6 +102,7 @@ func New(t testing.TB, files map[string]string) *Rig {
 	Git(t, r.Clone, "commit", "-q", "--allow-empty", "-m", "first")
 	r.OpenStore()
 	r.Fetch("HEAD")
+	r.keep(same)
 	return r
 }
 
