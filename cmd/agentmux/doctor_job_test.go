@@ -2,8 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -111,7 +109,7 @@ func TestDoctorSeesTheShellOfAStep(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t, rigOptions{})
 	r.event("issues", labelEvent("agentmux"))
-	own, err := os.Executable()
+	own, err := unraced()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,10 +118,10 @@ func TestDoctorSeesTheShellOfAStep(t *testing.T) {
 		r.write(file, script)
 		cmd := exec.Command("bash", file)
 		cmd.Dir, cmd.Env = r.dir, append(slices.Clone(r.env), "AGENTMUX="+own)
-		var out, log strings.Builder
-		cmd.Stdout, cmd.Stderr = io.MultiWriter(&out, &log), &log // that GitHub is waited for is on the other stream
+		var out, errs strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, &errs // that GitHub is waited for is on the other stream
 		_ = cmd.Run()
-		return out.String(), log.String()
+		return out.String(), out.String() + "\n" + errs.String()
 	}
 	for script, state := range map[string]string{
 		"\"$AGENTMUX\" doctor --actions --json\ntrue\n": doctor.Warning,

@@ -1,5 +1,7 @@
 package redact
 
+import "fmt"
+
 // Kind is a line of tokens.txt.
 type Kind struct {
 	ID, Expression, Source string
@@ -19,11 +21,27 @@ func Kinds() (all []Kind, err error) {
 func ReadKinds(text string) error {
 	kinds, err := readKinds(text)
 	for _, k := range kinds {
+		if _, err := newExpression(k.expression); err != nil {
+			return err
+		}
 		if _, err := k.pattern(); err != nil {
 			return err
 		}
 	}
 	return err
+}
+
+// Words are what places of an expression are found by: as they are read ahead of the rest of it,
+// which may be nothing, and by all of it.
+func Words(expression string) (leads string, all []string, err error) {
+	e, err := newExpression(expression)
+	if err != nil {
+		return "", nil, err
+	}
+	if leads = leading(expression); leads != "" && e.anchor != 0 {
+		return "", nil, fmt.Errorf("%s: a text leads, and places are found by part %d", expression, e.anchor)
+	}
+	return leads, e.words(), nil
 }
 
 // Places returns how many places of text, as it is and in each of its views, hold a value or are

@@ -34,6 +34,21 @@ type piece struct {
 	min, max int
 }
 
+// leading returns the text that an expression begins with if a class follows that is repeated:
+// then it is all of its words. Most expressions are such, and to parse them all would be a third
+// of what the start of a command costs. Of others it returns "".
+func leading(expression string) string {
+	n := run(expression, isDashed)
+	rest, class := strings.CutPrefix(expression[n:], `\w`)
+	if !class && strings.HasPrefix(rest, "[") {
+		_, rest, class = strings.Cut(rest, "]")
+	}
+	if n < leastWord || !class || rest == "" || strings.IndexByte("{+*", rest[0]) < 0 {
+		return ""
+	}
+	return expression[:n]
+}
+
 // newExpression reads an expression, or says what it has that is not of this kind.
 func newExpression(text string) (*expression, error) {
 	re, err := syntax.Parse(text, syntax.Perl)

@@ -30,7 +30,7 @@ type table struct {
 var known = sync.OnceValue(func() *table {
 	kinds, err := readKinds(tokensFile)
 	if err != nil {
-		panic(err) // a part of the program
+		panic(err)
 	}
 	t := &table{patterns: shapes()}
 	for _, k := range kinds {
@@ -88,14 +88,18 @@ func (k *kind) add(check string) (err error) {
 }
 
 func (k *kind) pattern() (*pattern, error) {
-	e, err := newExpression(k.expression)
-	if err != nil {
-		return nil, fmt.Errorf("tokens.txt: %s: %w", k.id, err)
+	e := sync.OnceValue(k.read)
+	p := &pattern{rule: k.id, border: true}
+	if word := leading(k.expression); word != "" {
+		p.words = []string{word}
+	} else if k.after == nil {
+		if p.words = e().words(); e().anchor > 0 {
+			p.start = e().start
+		}
 	}
-	p := &pattern{rule: k.id, words: e.words(), border: true}
 	p.match = func(text string, word int) (int, int) {
-		length, skip := e.match(text)
-		if e.anchor > 0 {
+		length, skip := e().match(text)
+		if p.start != nil {
 			word = 0 // it is not in front of what is secret
 		}
 		if length > 0 && k.regular(text[min(word, length):length], k.entropy) {
@@ -103,19 +107,25 @@ func (k *kind) pattern() (*pattern, error) {
 		}
 		return length, skip
 	}
-	if e.anchor > 0 {
-		p.start = e.start
-	}
 	if k.gate > 0 {
 		p.harmless = func(match, _ string) bool { return k.regular(match[len(longestPrefix(match, p.words)):], k.gate) }
 	}
 	if k.after != nil {
-		p.words, p.start, p.match, p.border = cases(k.after), nil, k.value(e), false
+		p.words, p.match, p.border = cases(k.after), k.value(e), false
 	}
 	if len(p.words) == 0 {
 		return nil, fmt.Errorf("tokens.txt: %s: no text that places are found by", k.id)
 	}
 	return p, nil
+}
+
+// read reads the expression of a line, which is a part of the program.
+func (k *kind) read() *expression {
+	e, err := newExpression(k.expression)
+	if err != nil {
+		panic(fmt.Errorf("tokens.txt: %s: %w", k.id, err))
+	}
+	return e
 }
 
 // regular finds placeholders.
@@ -149,7 +159,7 @@ const (
 
 // value matches a word, what sets a value apart from it, and the value: token=...,
 // "secret": "...", Authorization: token ....
-func (k *kind) value(e *expression) func(text string, word int) (int, int) {
+func (k *kind) value(e func() *expression) func(text string, word int) (int, int) {
 	return func(text string, word int) (int, int) {
 		end := word + min(longestName, run(text[word:min(len(text), word+longestName)], isDashed))
 		apart := run(text[end:min(len(text), end+longestGap)], func(b byte) bool { return strings.IndexByte(" \t\"'=:>`(", b) >= 0 })
@@ -159,7 +169,7 @@ func (k *kind) value(e *expression) func(text string, word int) (int, int) {
 			}
 		}
 		start := end + apart
-		length, _ := e.match(text[start:])
+		length, _ := e().match(text[start:])
 		if apart == 0 || length == 0 || k.regular(text[start:start+length], k.entropy) {
 			return 0, word
 		}

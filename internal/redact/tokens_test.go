@@ -124,6 +124,34 @@ func misses(t *testing.T, kind, text string) {
 	}
 }
 
+// What an expression is found by is the same whether all of it is read or the beginning alone.
+func TestLeadingTextsAreTheWords(t *testing.T) {
+	kinds, err := redact.Kinds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	expressions := []string{"abc[a-z]{9}", "ab[a-z]{9}", "abc[a-z]", "abc[ab]", "abc[ab]+", "abc[a-z]?", "abcd?[a-z]{9}", "abc{3}[a-z]{9}", "a-[a-z]{9}", `abc\w`, `abc\w*`, `abc\.x[a-z]{9}`, `abc[\w-]{1,2}def`, `abc(?:d|e)[a-z]{9}`}
+	for _, k := range kinds {
+		expressions = append(expressions, k.Expression)
+	}
+	led := 0
+	for _, e := range expressions {
+		lead, words, err := redact.Words(e)
+		if err != nil {
+			t.Error(err)
+		}
+		if lead == "" {
+			continue
+		}
+		if led++; !slices.Equal(words, []string{lead}) {
+			t.Errorf("%s: %q leads, and the words are %q", e, lead, words)
+		}
+	}
+	if led < len(kinds)/2 {
+		t.Errorf("of %d expressions a text leads %d", len(expressions), led)
+	}
+}
+
 func TestExpressionsOfOtherKindsAreRefused(t *testing.T) {
 	for line, want := range map[string]string{
 		"a abc-[a-z]{9} -":               "columns",
