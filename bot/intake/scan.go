@@ -1,6 +1,9 @@
 package intake
 
-import "strconv"
+import (
+	"bytes"
+	"strconv"
+)
 
 // scanner finds the repository in the JSON of a delivery while the body passes by. It holds a few
 // hundred bytes, whatever the size of the body and of the values in it. Of names that occur twice
@@ -27,16 +30,39 @@ const maxScanned = 200
 
 // Write looks at a part of the body. It never fails.
 func (s *scanner) Write(data []byte) (int, error) {
-	for _, b := range data {
-		switch {
-		case s.over:
-		case s.quoted:
+	for i := 0; i < len(data) && !s.over; i++ {
+		if s.quoted && s.bad && !s.escaped {
+			if i += plain(data[i:]); i == len(data) {
+				break
+			}
+		}
+		if b := data[i]; s.quoted {
 			s.inString(b)
-		default:
+		} else {
 			s.outside(b)
 		}
 	}
 	return len(data), nil
+}
+
+// plain returns how many bytes come before a quote or a backslash.
+func plain(data []byte) (n int) {
+	// In small parts: of a body of backslashes each one would look for a quote up to the end.
+	const part = 256
+	for n < len(data) {
+		text := data[n:min(n+part, len(data))]
+		quote := bytes.IndexByte(text, '"')
+		if quote >= 0 {
+			text = text[:quote]
+		}
+		if slash := bytes.IndexByte(text, '\\'); slash >= 0 {
+			return n + slash
+		}
+		if n += len(text); quote >= 0 {
+			return n
+		}
+	}
+	return n
 }
 
 // looked reports whether the members at this place are looked at.
