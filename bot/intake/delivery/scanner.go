@@ -1,17 +1,18 @@
-package intake
+// Package delivery finds in the body of a webhook which repository it is of. It holds nothing of the body.
+package delivery
 
 import (
 	"bytes"
 	"strconv"
 )
 
-// scanner finds the repository in the JSON of a delivery while the body passes by. It holds a few
+// Scanner finds the repository in the JSON of a delivery while the body passes by. It holds a few
 // hundred bytes, whatever the size of the body and of the values in it. Of names that occur twice
 // the last one counts, as for encoding/json. What is not JSON gives some result or none: it is
 // used only once the signature is known to be valid, and then only to choose which poller to wake.
-type scanner struct {
-	id   int64  // repository.id; 0: none
-	name string // repository.full_name; empty: none
+type Scanner struct {
+	ID   int64  // repository.id; 0: none
+	Name string // repository.full_name; empty: none
 
 	depth  int
 	object bool // the outermost value is an object
@@ -29,7 +30,7 @@ type scanner struct {
 const maxScanned = 200
 
 // Write looks at a part of the body. It never fails.
-func (s *scanner) Write(data []byte) (int, error) {
+func (s *Scanner) Write(data []byte) (int, error) {
 	for i := 0; i < len(data) && !s.over; i++ {
 		if s.quoted && s.bad && !s.escaped {
 			if i += plain(data[i:]); i == len(data) {
@@ -66,9 +67,9 @@ func plain(data []byte) (n int) {
 }
 
 // looked reports whether the members at this place are looked at.
-func (s *scanner) looked() bool { return s.depth == 1 && s.object || s.depth == 2 && s.within }
+func (s *Scanner) looked() bool { return s.depth == 1 && s.object || s.depth == 2 && s.within }
 
-func (s *scanner) inString(b byte) {
+func (s *Scanner) inString(b byte) {
 	switch {
 	case s.escaped: // none of the names that are looked for has such characters
 		s.escaped, s.bad = false, true
@@ -82,13 +83,13 @@ func (s *scanner) inString(b byte) {
 	}
 }
 
-func (s *scanner) keep(b byte) {
+func (s *Scanner) keep(b byte) {
 	if s.bad = s.bad || len(s.text) == maxScanned; !s.bad {
 		s.text = append(s.text, b)
 	}
 }
 
-func (s *scanner) outside(b byte) {
+func (s *Scanner) outside(b byte) {
 	switch b {
 	case '"':
 		s.quoted, s.bad, s.text = true, !s.looked(), s.text[:0]
@@ -114,7 +115,7 @@ func (s *scanner) outside(b byte) {
 	}
 }
 
-func (s *scanner) opens(object bool) {
+func (s *Scanner) opens(object bool) {
 	switch s.depth++; s.depth {
 	case 1:
 		s.object = object
@@ -125,12 +126,12 @@ func (s *scanner) opens(object bool) {
 }
 
 // stringEnds takes a name, or the value of one.
-func (s *scanner) stringEnds() {
+func (s *Scanner) stringEnds() {
 	switch {
 	case !s.looked():
 	case s.value:
 		if s.within && s.key == "full_name" && !s.bad {
-			s.name = string(s.text)
+			s.Name = string(s.text)
 		}
 		s.bad = true // a string is not a number
 	default:
@@ -140,22 +141,22 @@ func (s *scanner) stringEnds() {
 		}
 		switch {
 		case !s.within && s.key == "repository":
-			s.id, s.name = 0, ""
+			s.ID, s.Name = 0, ""
 		case s.within && s.key == "id":
-			s.id = 0
+			s.ID = 0
 		case s.within && s.key == "full_name":
-			s.name = ""
+			s.Name = ""
 		}
 	}
 }
 
 // memberEnds takes the number that a member may have as its value.
-func (s *scanner) memberEnds() {
+func (s *Scanner) memberEnds() {
 	if !s.looked() {
 		return
 	}
 	if s.within && s.value && s.key == "id" && !s.bad {
-		s.id = number(s.text)
+		s.ID = number(s.text)
 	}
 	s.key, s.value, s.bad = "", false, true
 }
