@@ -11,12 +11,12 @@ import (
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 )
 
-// An issue with a title of 300 emoji, a body of 1 MiB, 4,000 comments (-short: 1,000) and 200 labels, by an account that is
+// An issue with a title of 300 emoji, a body of 1 MiB, 4,000 comments (-short: 320) and 200 labels, by an account that is
 // deleted, is judged as any other, becomes a snapshot within its caps, and gives a session a name.
 func TestAnIssueThatIsLargeInEveryWayIsWorkedOn(t *testing.T) {
 	comments := 4000
 	if testing.Short() {
-		comments = 1000
+		comments = 320
 	}
 	both(t, func(t *testing.T, h *hub) {
 		spec := fakehub.IssueSpec{Title: strings.Repeat("🙂", 300), Body: strings.Repeat("word ", 1<<20/5), Author: "gone"}

@@ -56,9 +56,12 @@ func (l *lateComment) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // sync where the newer ones have moved it off the first page.
 func TestACommentThatIsListedLateIsFound(t *testing.T) {
 	for name, c := range map[string]struct {
-		newer        int
-		hidden, most time.Duration
-	}{"on the first page": {1, time.Minute, 2 * time.Minute}, "behind it, after a full sync": {101, 40 * time.Minute, 40 * time.Minute}} {
+		newer               int
+		every, hidden, most time.Duration
+	}{
+		"on the first page":            {1, time.Minute, time.Minute, 2 * time.Minute},
+		"behind it, after a full sync": {101, 5 * time.Minute, 40 * time.Minute, 40 * time.Minute},
+	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(t *testing.T, w *world) {
 				in, list := w.inbox(), &lateComment{Handler: w.wire.Handler}
@@ -66,7 +69,7 @@ func TestACommentThatIsListedLateIsFound(t *testing.T) {
 				n := w.issue("t")
 				w.poller(in, func(o *intake.Options) {
 					o.Pace = func() intake.Pace {
-						return intake.Pace{Every: time.Minute, Comments: time.Minute, Sync: 30 * time.Minute}
+						return intake.Pace{Every: c.every, Comments: c.every, Sync: 30 * time.Minute}
 					}
 				})
 				wait(3 * time.Minute) // the first full sync is over
@@ -75,7 +78,7 @@ func TestACommentThatIsListedLateIsFound(t *testing.T) {
 				for i := range c.newer {
 					w.Repo(widgets).Comment(n, fmt.Sprintf("newer %d", i), "dev")
 				}
-				w.until(in, 2*time.Minute, func() bool { return len(in.heard()) == c.newer })
+				w.until(in, c.every+time.Minute, func() bool { return len(in.heard()) == c.newer })
 				if wait(c.hidden); slices.Contains(in.heard(), "late") {
 					t.Fatal("it is not hidden")
 				}

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/intake/delivery"
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
@@ -164,7 +165,7 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) (Hook, int)
 	case !valid:
 		return Hook{}, http.StatusForbidden
 	}
-	return Hook{Event: event[0], Delivery: req.Header.Get("X-GitHub-Delivery"), RepoID: found.id, Repo: found.name}, http.StatusAccepted
+	return Hook{Event: event[0], Delivery: req.Header.Get("X-GitHub-Delivery"), RepoID: found.ID, Repo: found.Name}, http.StatusAccepted
 }
 
 // parseSignature reads sha256= and 64 hexadecimal digits. There is no other algorithm.
@@ -179,7 +180,7 @@ func parseSignature(text string) ([]byte, bool) {
 
 // read passes a body through the signatures of all secrets and through the scanner, and reports
 // whether one of the signatures is the given one.
-func (r *Receiver) read(body io.Reader, signed []byte) (found scanner, valid bool, err error) {
+func (r *Receiver) read(body io.Reader, signed []byte) (found delivery.Scanner, valid bool, err error) {
 	writers, macs := []io.Writer{&found}, []hash.Hash{}
 	for _, secret := range r.o.Secrets {
 		mac := hmac.New(sha256.New, []byte(secret.Reveal()))
@@ -188,7 +189,7 @@ func (r *Receiver) read(body io.Reader, signed []byte) (found scanner, valid boo
 	buffer := r.buffers.Get().(*[copyBuffer]byte)
 	defer r.buffers.Put(buffer)
 	if _, err := io.CopyBuffer(io.MultiWriter(writers...), body, buffer[:]); err != nil {
-		return scanner{}, false, err
+		return delivery.Scanner{}, false, err
 	}
 	for _, mac := range macs {
 		if hmac.Equal(mac.Sum(nil), signed) {

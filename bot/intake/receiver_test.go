@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 
 	"github.com/agentmux/agentmux/bot/intake"
 	"github.com/agentmux/agentmux/internal/redact"
@@ -147,6 +148,8 @@ func TestSecurity22WhatIsNoDeliveryOfGitHubIsRefused(t *testing.T) {
 	}
 }
 
+func whole(r io.Reader) io.Reader { return r }
+
 func flip(r rune) rune { return map[bool]rune{true: '1', false: '0'}[r == '0'] }
 
 // Events and repositories that are not ours are taken and wake nothing.
@@ -177,6 +180,7 @@ func TestGitHub30OnlyEventsOfOursWake(t *testing.T) {
 
 // The repository is found as encoding/json finds it.
 func TestTheRepositoryOfADelivery(t *testing.T) {
+	long := strings.Repeat("x", 700)
 	for body, want := range map[string]intake.Hook{
 		issueBody: {RepoID: 1005, Repo: "octo/widgets"},
 		` { "repository" : { "full_name" : "a/b" , "id" : 7 } } `:                     {RepoID: 7, Repo: "a/b"},
@@ -202,11 +206,18 @@ func TestTheRepositoryOfADelivery(t *testing.T) {
 		`{"repository":{"id":2}} {"repository":{"id":3}}`:                             {RepoID: 2},
 		`{"repository":"id","id":3}`:                                                  {},
 		`{"x":[[[[{"repository":{"id":1}}]]]],"repository":{"id":4,"fork":{"id":5}}}`: {RepoID: 4},
+
+		`{"repository":{"id":8,"x":"` + long + `"},"y":{"z":"` + long[:255] + `\\","repository":{"id":1}}}`:   {RepoID: 8},
+		`{"a":["` + long + `\"` + long[:256] + `\\",{"id":1},"` + long[:255] + `"],"repository":{"id":8}}`:    {RepoID: 8},
+		`{"a":{"b":"` + long + `\",\"repository\":{\"id\":1},` + long[:254] + `\\\""},"repository":{"id":8}}`: {RepoID: 8},
 	} {
-		r := receive(secret)
 		want.Event, want.Delivery = "issues", "72d3162e-cc78-11e3-81ab-4c9367dc0958"
-		if got := answer(r, delivery(body)); got.Code != 202 || len(r.hooks) != 1 || r.hooks[0] != want {
-			t.Errorf("%s\n%d %+v, want %+v", body, got.Code, r.hooks, want)
+		for _, read := range []func(io.Reader) io.Reader{whole, iotest.OneByteReader} {
+			r, req := receive(secret), delivery(body)
+			req.Body = io.NopCloser(read(req.Body))
+			if got := answer(r, req); got.Code != 202 || len(r.hooks) != 1 || r.hooks[0] != want {
+				t.Errorf("%s\n%d %+v, want %+v", body, got.Code, r.hooks, want)
+			}
 		}
 	}
 }

@@ -92,7 +92,7 @@ func TestASweepNamesTheRepositoriesOfTooManyHits(t *testing.T) {
 		in := w.inbox()
 		var names told[[]ghsync.Repo]
 		s := w.sweep(in, func(o *intake.SweepOptions) { o.Crowded = names.add })
-		wait(4 * time.Minute)
+		wait(2 * time.Minute) // ten searches take more than one
 		got := names.all()
 		if len(got) == 0 || !slices.Equal(got[0], []ghsync.Repo{targets[0].Repo, targets[1].Repo}) || s.Facts().Hits != 1002 {
 			t.Fatalf("told %v, facts %+v", got, s.Facts())
@@ -110,7 +110,7 @@ func TestASweepNamesTheRepositoriesOfTooManyHits(t *testing.T) {
 		if last := got[len(got)-1]; last != nil || s.Facts().Hits != 500 {
 			t.Errorf("told last %v, facts %+v", last, s.Facts())
 		}
-		if wait(4 * time.Minute); len(names.all()) != len(got) {
+		if wait(2 * time.Minute); len(names.all()) != len(got) {
 			t.Errorf("told again: %v", names.all()[len(got):])
 		}
 		if n := len(in.requests()); n != 1002 {

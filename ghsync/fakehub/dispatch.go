@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agentmux/agentmux/ghsync/fakehub/body"
 )
 
 // maxBody is more than any valid request needs.
@@ -216,11 +218,7 @@ func (r reply) bytes() []byte {
 	if r.raw != nil || r.body == nil {
 		return r.raw
 	}
-	data, err := json.Marshal(r.body)
-	if err != nil {
-		panic(fmt.Sprintf("fakehub: encode %T: %v", r.body, err))
-	}
-	return data
+	return body.JSON(r.body)
 }
 
 // send writes the answer, unless a fault loses, cuts or delays it.

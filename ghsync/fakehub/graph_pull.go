@@ -31,18 +31,18 @@ func (g graph) pull(i *issue, subject graphSubject) graphPull {
 		subject.State = "MERGED"
 	}
 	head := p.head()
-	commit := graphPullCommit{ID: nodeID("PRC", i.id), Commit: g.commit(i.repo, head)}
+	commit := func() graphql.Object { return graphPullCommit{ID: nodeID("PRC", i.id), Commit: g.commit(i.repo, head)} }
 	return graphPull{
 		graphSubject: subject,
 		IsDraft:      p.draft, Merged: p.merged, MergedAt: stamp(p.mergedAt), HeadRefName: p.headBranch, HeadRefOid: head,
 		BaseRefName: p.base, BaseRefOid: i.repo.refs["refs/heads/"+p.base], Mergeable: "MERGEABLE",
 		HeadRepository:    func(graphql.Args) any { return g.repo(p.headRepo) },
 		StatusCheckRollup: func(graphql.Args) any { return g.rollup(i.repo, head) },
-		Commits:           graphql.Connect(graphql.List[graphql.Object]{Type: "PullRequestCommit", Items: []graphql.Object{commit}, Show: itself}),
+		Commits:           graphql.Connect(graphql.List[func() graphql.Object]{Type: "PullRequestCommit", Items: []func() graphql.Object{commit}, Show: called}),
 	}
 }
 
-func itself(o graphql.Object) graphql.Object { return o }
+func called(f func() graphql.Object) graphql.Object { return f() }
 
 type graphPullCommit struct {
 	ID     string      `graphql:"id"`
@@ -81,20 +81,20 @@ func (g graph) rollup(r *repo, sha string) any {
 	if len(runs) == 0 && len(statuses) == 0 {
 		return nil
 	}
-	var list []graphql.Object
+	var list []func() graphql.Object // each page of a long list makes its own alone
 	var states []string
 	for _, k := range runs {
-		list = append(list, g.check(r, k))
+		list = append(list, func() graphql.Object { return g.check(r, k) })
 		states = append(states, k.state())
 	}
 	for _, t := range statuses {
-		list = append(list, g.status(r, t))
+		list = append(list, func() graphql.Object { return g.status(r, t) })
 		states = append(states, t.state)
 	}
 	return graphRollup{
 		ID: nodeID("SCR", r.id), State: strings.ToUpper(combine(states)),
 		Commit:   func(graphql.Args) any { return g.commit(r, sha) },
-		Contexts: graphql.Connect(graphql.List[graphql.Object]{Type: "StatusCheckRollupContext", Items: list, Show: itself}),
+		Contexts: graphql.Connect(graphql.List[func() graphql.Object]{Type: "StatusCheckRollupContext", Items: list, Show: called}),
 	}
 }
 

@@ -1,14 +1,18 @@
-package intake
+// Package delivery finds in the body of a webhook which repository it is of. It holds nothing of the body.
+package delivery
 
-import "strconv"
+import (
+	"bytes"
+	"strconv"
+)
 
-// scanner finds the repository in the JSON of a delivery while the body passes by. It holds a few
+// Scanner finds the repository in the JSON of a delivery while the body passes by. It holds a few
 // hundred bytes, whatever the size of the body and of the values in it. Of names that occur twice
 // the last one counts, as for encoding/json. What is not JSON gives some result or none: it is
 // used only once the signature is known to be valid, and then only to choose which poller to wake.
-type scanner struct {
-	id   int64  // repository.id; 0: none
-	name string // repository.full_name; empty: none
+type Scanner struct {
+	ID   int64  // repository.id; 0: none
+	Name string // repository.full_name; empty: none
 
 	depth  int
 	object bool // the outermost value is an object
@@ -26,23 +30,46 @@ type scanner struct {
 const maxScanned = 200
 
 // Write looks at a part of the body. It never fails.
-func (s *scanner) Write(data []byte) (int, error) {
-	for _, b := range data {
-		switch {
-		case s.over:
-		case s.quoted:
+func (s *Scanner) Write(data []byte) (int, error) {
+	for i := 0; i < len(data) && !s.over; i++ {
+		if s.quoted && s.bad && !s.escaped {
+			if i += plain(data[i:]); i == len(data) {
+				break
+			}
+		}
+		if b := data[i]; s.quoted {
 			s.inString(b)
-		default:
+		} else {
 			s.outside(b)
 		}
 	}
 	return len(data), nil
 }
 
-// looked reports whether the members at this place are looked at.
-func (s *scanner) looked() bool { return s.depth == 1 && s.object || s.depth == 2 && s.within }
+// plain returns how many bytes come before a quote or a backslash.
+func plain(data []byte) (n int) {
+	// In small parts: of a body of backslashes each one would look for a quote up to the end.
+	const part = 256
+	for n < len(data) {
+		text := data[n:min(n+part, len(data))]
+		quote := bytes.IndexByte(text, '"')
+		if quote >= 0 {
+			text = text[:quote]
+		}
+		if slash := bytes.IndexByte(text, '\\'); slash >= 0 {
+			return n + slash
+		}
+		if n += len(text); quote >= 0 {
+			return n
+		}
+	}
+	return n
+}
 
-func (s *scanner) inString(b byte) {
+// looked reports whether the members at this place are looked at.
+func (s *Scanner) looked() bool { return s.depth == 1 && s.object || s.depth == 2 && s.within }
+
+func (s *Scanner) inString(b byte) {
 	switch {
 	case s.escaped: // none of the names that are looked for has such characters
 		s.escaped, s.bad = false, true
@@ -56,13 +83,13 @@ func (s *scanner) inString(b byte) {
 	}
 }
 
-func (s *scanner) keep(b byte) {
+func (s *Scanner) keep(b byte) {
 	if s.bad = s.bad || len(s.text) == maxScanned; !s.bad {
 		s.text = append(s.text, b)
 	}
 }
 
-func (s *scanner) outside(b byte) {
+func (s *Scanner) outside(b byte) {
 	switch b {
 	case '"':
 		s.quoted, s.bad, s.text = true, !s.looked(), s.text[:0]
@@ -88,7 +115,7 @@ func (s *scanner) outside(b byte) {
 	}
 }
 
-func (s *scanner) opens(object bool) {
+func (s *Scanner) opens(object bool) {
 	switch s.depth++; s.depth {
 	case 1:
 		s.object = object
@@ -99,12 +126,12 @@ func (s *scanner) opens(object bool) {
 }
 
 // stringEnds takes a name, or the value of one.
-func (s *scanner) stringEnds() {
+func (s *Scanner) stringEnds() {
 	switch {
 	case !s.looked():
 	case s.value:
 		if s.within && s.key == "full_name" && !s.bad {
-			s.name = string(s.text)
+			s.Name = string(s.text)
 		}
 		s.bad = true // a string is not a number
 	default:
@@ -114,22 +141,22 @@ func (s *scanner) stringEnds() {
 		}
 		switch {
 		case !s.within && s.key == "repository":
-			s.id, s.name = 0, ""
+			s.ID, s.Name = 0, ""
 		case s.within && s.key == "id":
-			s.id = 0
+			s.ID = 0
 		case s.within && s.key == "full_name":
-			s.name = ""
+			s.Name = ""
 		}
 	}
 }
 
 // memberEnds takes the number that a member may have as its value.
-func (s *scanner) memberEnds() {
+func (s *Scanner) memberEnds() {
 	if !s.looked() {
 		return
 	}
 	if s.within && s.value && s.key == "id" && !s.bad {
-		s.id = number(s.text)
+		s.ID = number(s.text)
 	}
 	s.key, s.value, s.bad = "", false, true
 }
