@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/fakehub/front"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 	"github.com/agentmux/agentmux/internal/testexit"
@@ -106,8 +107,9 @@ func (c *clock) advance(wall, running time.Duration) {
 // world is a server with one repository, to which the account bot may write.
 type world struct {
 	*fakehub.Server
-	tb   testing.TB
-	home string // the state home of the machine of all hosts
+	tb    testing.TB
+	home  string // the state home of the machine of all hosts
+	front string // where their git finds the server
 }
 
 func newWorld(tb testing.TB) *world {
@@ -116,12 +118,14 @@ func newWorld(tb testing.TB) *world {
 		Repos: []fakehub.RepoSpec{{Owner: "octo", Name: "widgets"}},
 		Users: []fakehub.UserSpec{{Login: "bot", Roles: map[string]fakehub.Role{widgets: fakehub.Write}}},
 	}
-	return &world{Server: fakehub.Start(tb, opt), tb: tb, home: tb.TempDir()}
+	w := &world{Server: fakehub.Start(tb, opt), tb: tb, home: tb.TempDir()}
+	w.front = front.Open(tb, w.Server, w.Token("bot"))
+	return w
 }
 
 func (w *world) remote() remote.Repository {
 	token := w.Token("bot")
-	return remote.Repository{URL: w.CloneURL(widgets), Secret: func(context.Context) (string, error) { return token, nil }}
+	return remote.Repository{URL: w.front + "/" + widgets + ".git", Secret: func(context.Context) (string, error) { return token, nil }}
 }
 
 func (w *world) store() *gitrepo.Store {
