@@ -35,7 +35,7 @@ type machine struct {
 	front string // where its git finds the server
 	store *gitrepo.Store
 	noted []string
-	known struct{ base, tree string } // see base
+	known struct{ base, tree, onTop string } // see base and onTop
 }
 
 func newHub(t *testing.T) *fakehub.Server {
