@@ -209,6 +209,7 @@ var table = []row{
 	{-1, "ghsync/fakehub/body", ""},    // answers as JSON
 	{-1, "ghsync/fakehub/graphql", ""}, // what GraphQL is, apart from what GitHub is
 	{-1, "ghsync/fakehub/hook", ""},    // deliveries on their way
+	{-1, "ghsync/fakehub/front", ""},   // before any server: it knows handlers alone
 	{-1, "ghsync/fakehub/hostile", ""}, // what no true server answers: below clients, and not a part of the fake
 	{-1, "ghsync/fakehub/paging", ""},  // pages of lists, and the links between them
 	{-1, "ghsync/fakehub/pattern", ""}, // which line of a table of resources a path is of
@@ -235,6 +236,7 @@ var forTests = map[string]string{
 	"ghsync/fakehub/graphql":     "ghsync/fakehub",
 	"ghsync/fakehub/body":        "ghsync/fakehub",
 	"ghsync/fakehub/hook":        "ghsync/fakehub",
+	"ghsync/fakehub/front":       "",
 	"ghsync/fakehub/hostile":     "",
 	"ghsync/fakehub/query":       "ghsync/fakehub",
 	"ghsync/fakehub/run":         "ghsync/fakehub",

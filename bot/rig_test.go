@@ -19,6 +19,7 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/fakehub/front"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
@@ -68,7 +69,7 @@ func newRig(t *testing.T) *rig {
 		},
 	})
 	r.repo = r.server.Repo(widgets)
-	r.connect(r.server.URL())
+	r.connect(front.Open(t, r.server, r.server.Token(robo)))
 	return r
 }
 

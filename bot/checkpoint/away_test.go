@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/fakehub/front"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 	"github.com/agentmux/agentmux/internal/testexit"
@@ -31,9 +32,10 @@ type machine struct {
 	checkpoint.Away
 	t     *testing.T
 	hub   *fakehub.Server
+	front string // where its git finds the server
 	store *gitrepo.Store
 	noted []string
-	known struct{ base, tree string } // see base
+	known struct{ base, tree, onTop string } // see base and onTop
 }
 
 func newHub(t *testing.T) *fakehub.Server {
@@ -51,6 +53,9 @@ func newMachine(t *testing.T, hub *fakehub.Server, host string) *machine {
 		t.Fatal(err)
 	}
 	m := &machine{t: t, hub: hub, store: store}
+	if hub != nil {
+		m.front = front.Open(t, hub, hub.Token("bot"))
+	}
 	m.Away = checkpoint.Away{
 		Host: host,
 		Pass: func(context.Context, bool) (bool, error) { return true, nil },
@@ -87,7 +92,7 @@ func (m *machine) push(commit string, guard error) error {
 
 func (m *machine) server() remote.Repository {
 	token := m.hub.Token("bot")
-	return remote.Repository{URL: m.hub.CloneURL("octo/widgets"), Secret: func(context.Context) (string, error) { return token, nil }}
+	return remote.Repository{URL: m.front + "/octo/widgets.git", Secret: func(context.Context) (string, error) { return token, nil }}
 }
 
 func (m *machine) there() string { return m.hub.Repo("octo/widgets").Refs()[ref] }

@@ -57,9 +57,10 @@ func TestABeatIsOnePushOfOneRef(t *testing.T) {
 func TestABeatHoldsAsManySessionsAsFit(t *testing.T) {
 	w := newWorld(t)
 	h := w.host()
-	for issue := 1; issue <= 40; issue++ {
+	const held = 20 // of the longest names: 2 KiB
+	for issue := 1; issue <= held; issue++ {
 		wanted := want(issue, claim.Running)
-		wanted.Session = strings.Repeat("s", 80)
+		wanted.Session = strings.Repeat("s", 100)
 		if _, err := h.Take(t.Context(), wanted); err != nil {
 			t.Fatalf("claim %d: %v", issue, err)
 		}
@@ -67,6 +68,10 @@ func TestABeatHoldsAsManySessionsAsFit(t *testing.T) {
 	h.clock.pass(2 * time.Minute)
 	if err := h.Beat(t.Context()); err != nil {
 		t.Error(err)
+	}
+	beat := repotest.Git(t, w.Repo(widgets).Dir(), "cat-file", "commit", "refs/agentmux/hosts/"+h.id.String())
+	if n := strings.Count(beat, strings.Repeat("s", 100)); n != held/2 {
+		t.Errorf("the beat names %d sessions of %d, want half of them", n, held)
 	}
 }
 

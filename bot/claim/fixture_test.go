@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/fakehub/front"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 	"github.com/agentmux/agentmux/internal/testexit"
@@ -106,8 +107,9 @@ func (c *clock) advance(wall, running time.Duration) {
 // world is a server with one repository, to which the account bot may write.
 type world struct {
 	*fakehub.Server
-	tb   testing.TB
-	home string // the state home of the machine of all hosts
+	tb    testing.TB
+	home  string // the state home of the machine of all hosts
+	front string // where their git finds the server
 }
 
 func newWorld(tb testing.TB) *world {
@@ -116,12 +118,14 @@ func newWorld(tb testing.TB) *world {
 		Repos: []fakehub.RepoSpec{{Owner: "octo", Name: "widgets"}},
 		Users: []fakehub.UserSpec{{Login: "bot", Roles: map[string]fakehub.Role{widgets: fakehub.Write}}},
 	}
-	return &world{Server: fakehub.Start(tb, opt), tb: tb, home: tb.TempDir()}
+	w := &world{Server: fakehub.Start(tb, opt), tb: tb, home: tb.TempDir()}
+	w.front = front.Open(tb, w.Server, w.Token("bot"))
+	return w
 }
 
 func (w *world) remote() remote.Repository {
 	token := w.Token("bot")
-	return remote.Repository{URL: w.CloneURL(widgets), Secret: func(context.Context) (string, error) { return token, nil }}
+	return remote.Repository{URL: w.front + "/" + widgets + ".git", Secret: func(context.Context) (string, error) { return token, nil }}
 }
 
 func (w *world) store() *gitrepo.Store {
@@ -190,12 +194,17 @@ func (w *world) find(h *host, issue int) claim.Seen {
 	return claim.Seen{Issue: issue}
 }
 
-// watch lets a host look at an issue every two minutes for a time.
+// watch lets a host look at an issue every two minutes for a time, in short tests at its beginning,
+// its middle and its end.
 func (w *world) watch(h *host, issue int, d time.Duration) claim.Seen {
 	w.tb.Helper()
+	every := 2 * time.Minute
+	if testing.Short() {
+		every = max(every, (d+1)/2)
+	}
 	seen := w.find(h, issue)
-	for ; d > 0; d -= 2 * time.Minute {
-		h.clock.pass(min(d, 2*time.Minute))
+	for ; d > 0; d -= every {
+		h.clock.pass(min(d, every))
 		seen = w.find(h, issue)
 	}
 	return seen

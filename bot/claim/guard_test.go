@@ -25,6 +25,7 @@ func (w *world) asked(do func()) int {
 // TestSecurity30TheGuardTrustsABeatForFourMinutes counts the questions: none while the beat is
 // young by both clocks.
 func TestSecurity30TheGuardTrustsABeatForFourMinutes(t *testing.T) {
+	w, issue := newWorld(t), 0
 	for name, c := range map[string]struct {
 		pass func(*clock)
 		asks bool
@@ -37,11 +38,11 @@ func TestSecurity30TheGuardTrustsABeatForFourMinutes(t *testing.T) {
 		"set back, and then four minutes":   {func(c *clock) { c.jump(-time.Hour); c.pass(4 * time.Minute) }, false},
 		"set back, and then a while longer": {func(c *clock) { c.jump(-time.Hour); c.pass(5 * time.Minute) }, true},
 	} {
-		for kind, id := range map[string]claim.HostID{"host": claim.NewHostID(), "job": claim.JobHostID(7, 1)} {
+		for kind, id := range map[string]claim.HostID{"host": claim.NewHostID(), "job": claim.JobHostID(int64(7+issue), 1)} {
 			t.Run(name+", "+kind, func(t *testing.T) {
-				w := newWorld(t)
+				issue++
 				h := w.host(as(id))
-				held := w.take(h, 12, claim.Running)
+				held := w.take(h, issue, claim.Running)
 				c.pass(h.clock)
 				n := w.asked(func() {
 					if err := held.Check(t.Context()); err != nil {

@@ -16,14 +16,18 @@ import (
 	"github.com/agentmux/agentmux/internal/gitrepo/repotest"
 )
 
-// claimants are ten hosts: some of one machine, and two that share an id because its state
-// directory was copied.
+// claimants are ten hosts, five in short tests: some of one machine, and two that share an id because
+// its state directory was copied.
 func (w *world) claimants() []*host {
+	count := 10
+	if testing.Short() {
+		count = 5
+	}
 	var hosts []*host
-	for range 9 {
+	for range count - 1 {
 		hosts = append(hosts, w.host())
 	}
-	return append(hosts, w.host(as(hosts[8].id)))
+	return append(hosts, w.host(as(hosts[count-2].id)))
 }
 
 // race lets all claim one issue at once and returns what they got.
@@ -45,7 +49,7 @@ func race(ctx context.Context, hosts []*host, issue int) ([]claim.Held, []error)
 func TestGitHub36OneHostWinsEachRace(t *testing.T) {
 	rounds := 6
 	if testing.Short() {
-		rounds = 3
+		rounds = 2
 	}
 	if n, err := strconv.Atoi(os.Getenv("AGENTMUX_CLAIM_ROUNDS")); err == nil {
 		rounds = n

@@ -576,9 +576,11 @@ func TestSecurity25TooManyCommands(t *testing.T) {
 		s := newScene(t)
 		s.start()
 		last := int64(0)
-		for range 30 {
+		for range 10 {
+			s.comment("/agentmux", "wil")
+			s.comment("/agentmux", "wil")
 			last = s.say("/agentmux", "wil")
-			s.pass(time.Minute)
+			s.pass(3 * time.Minute)
 		}
 		s.want(last, "eyes +1", "")
 		const reason = "more than 30 commands in an hour on this issue: wait"
@@ -607,8 +609,9 @@ func TestSecurity25TooManyCommands(t *testing.T) {
 		s := newScene(t)
 		s.start()
 		for range 50 {
-			s.say("/agentmux stop", "rea")
+			s.comment("/agentmux stop", "rea")
 		}
+		s.hear()
 		s.want(s.say("/agentmux", "wil"), "eyes +1", "")
 	})
 }
@@ -632,8 +635,8 @@ func TestSecurity25FewPermissionsAreAsked(t *testing.T) {
 	if !s.ear.Idle() {
 		t.Error("those who may not be asked about within a minute keep it busy")
 	}
-	for range 30 {
-		s.pass(time.Minute)
+	for range 6 {
+		s.pass(5 * time.Minute)
 		s.hear()
 	}
 	if n := asked(); n != 50 {
@@ -679,7 +682,7 @@ func TestAnEarIsIdleWhenCommandsAreJudged(t *testing.T) {
 // before the last restart, or are named in the configuration. One who may not write any more is a
 // stranger again.
 func TestSecurity25StrangersHoldNobodyUpWhoIsKnown(t *testing.T) {
-	crowd := func(t *testing.T, allowed ...string) *scene {
+	crowd := func(t *testing.T, commands int, allowed ...string) *scene {
 		t.Helper()
 		s := newScene(t)
 		s.bot.AllowedUsers = allowed
@@ -701,7 +704,7 @@ func TestSecurity25StrangersHoldNobodyUpWhoIsKnown(t *testing.T) {
 			s.comment("/agentmux stop", login)
 		}
 		s.hear()
-		for range 10 {
+		for range commands / 100 {
 			for range 100 {
 				s.comment("/agentmux stop", "stranger50")
 			}
@@ -709,8 +712,13 @@ func TestSecurity25StrangersHoldNobodyUpWhoIsKnown(t *testing.T) {
 		}
 		return s
 	}
+	const more = 1000 // than the ear keeps, with those of the others
+	few := more
+	if testing.Short() {
+		few = 100
+	}
 	t.Run("by what was done here", func(t *testing.T) {
-		s := crowd(t)
+		s := crowd(t, more)
 		for range 2 {
 			s.want(s.say("/agentmux", "wil"), "eyes +1", "")
 			s.want(s.say("/agentmux", "max"), "eyes +1", "")
@@ -719,11 +727,11 @@ func TestSecurity25StrangersHoldNobodyUpWhoIsKnown(t *testing.T) {
 		s.want(s.say("/agentmux", "ada"), "", "") // is as unknown as a stranger
 	})
 	t.Run("by the configuration", func(t *testing.T) {
-		s := crowd(t, "Ada")
+		s := crowd(t, more, "Ada")
 		s.want(s.say("/agentmux", "ada"), "eyes +1", "")
 	})
 	t.Run("until the permission is taken away", func(t *testing.T) {
-		s := crowd(t)
+		s := crowd(t, few)
 		s.repo.SetRole("wil", fakehub.Read)
 		asked := func() int { return strings.Count(s.server.Transcript(), "/permission") }
 		before := asked()

@@ -237,11 +237,17 @@ func (s *scene) restart() {
 	})
 }
 
+// quick is the workflow of the sessions.
+var quick = sync.OnceValues(func() ([]byte, error) {
+	_, data, problems := workflows.Load("quick", nil)
+	return data, problems.Err()
+})
+
 // start makes a session of the issue whose planner is at work.
 func (s *scene) start(change ...func(*orchestrator.State)) {
 	s.Helper()
-	_, data, problems := workflows.Load("quick", nil)
-	if err := problems.Err(); err != nil {
+	data, err := quick()
+	if err != nil {
 		s.Fatal(err)
 	}
 	state := orchestrator.State{Settings: orchestrator.DefaultSettings(), BaseSHA: "abc", IssueNumber: s.issue, Repo: widgets}

@@ -154,7 +154,7 @@ func TestAListenerHearsTheIssuesOfAgents(t *testing.T) {
 	s.pass(time.Minute)
 	s.look(l)
 	counted := s.server.Requests(botLogin)
-	for range 100 {
+	for range 10 {
 		s.look(l)
 	}
 	if n := s.server.Requests(botLogin) - counted; n != 0 {

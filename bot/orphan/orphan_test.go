@@ -17,6 +17,7 @@ import (
 	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/fakehub/front"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 	"github.com/agentmux/agentmux/internal/testexit"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -43,15 +44,18 @@ type world struct {
 	*fakehub.Server
 	t     *testing.T
 	home  string
+	front string // where git finds the server
 	since time.Duration
 	room  bool // of the host whose lookout it is
 }
 
 func newWorld(t *testing.T) *world {
-	return &world{t: t, home: t.TempDir(), since: time.Second, Server: fakehub.Start(t, fakehub.Options{
+	w := &world{t: t, home: t.TempDir(), since: time.Second, Server: fakehub.Start(t, fakehub.Options{
 		Repos: []fakehub.RepoSpec{{Owner: "octo", Name: "widgets"}},
 		Users: []fakehub.UserSpec{{Login: "bot", Roles: map[string]fakehub.Role{widgets: fakehub.Write}}},
 	})}
+	w.front = front.Open(t, w.Server, w.Token("bot"))
+	return w
 }
 
 func (w *world) now() time.Time {
@@ -67,7 +71,7 @@ func (w *world) desk(host claim.HostID) *claim.Remote {
 	}
 	token := w.Token("bot")
 	return claim.NewRemote(claim.Options{
-		Repo:  remote.Repository{URL: w.CloneURL(widgets), Secret: func(context.Context) (string, error) { return token, nil }},
+		Repo:  remote.Repository{URL: w.front + "/" + widgets + ".git", Secret: func(context.Context) (string, error) { return token, nil }},
 		Store: store, RepoID: w.Repo(widgets).ID(), Host: host,
 		ReadRun: func(context.Context, int64) (claim.RunState, error) { return claim.RunState{Completed: true}, nil },
 		Clock:   claim.Clock{Now: w.now, Running: func() time.Duration { return w.since }, After: time.After},

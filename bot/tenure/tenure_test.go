@@ -15,6 +15,7 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/tenure"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/fakehub/front"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 	"github.com/agentmux/agentmux/internal/testexit"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -39,11 +40,12 @@ const (
 // rig is a session of issue 12 and a server.
 type rig struct {
 	*fakehub.Server
-	t    *testing.T
-	dir  string
-	home string
-	id   claim.HostID
-	skew time.Duration // of the clocks of desks
+	t     *testing.T
+	dir   string
+	home  string
+	front string // where git finds the server
+	id    claim.HostID
+	skew  time.Duration // of the clocks of desks
 }
 
 func newRig(t *testing.T) *rig {
@@ -66,7 +68,8 @@ func newRig(t *testing.T) *rig {
 		Repos: []fakehub.RepoSpec{{Owner: "octo", Name: "widgets"}},
 		Users: []fakehub.UserSpec{{Login: "bot", Roles: map[string]fakehub.Role{widgets: fakehub.Write}}},
 	})
-	return &rig{Server: server, t: t, dir: sess.Dir, home: t.TempDir(), id: claim.NewHostID()}
+	at := front.Open(t, server, server.Token("bot"))
+	return &rig{Server: server, t: t, dir: sess.Dir, home: t.TempDir(), front: at, id: claim.NewHostID()}
 }
 
 func (r *rig) desk(id claim.HostID) claim.Desk {
@@ -78,7 +81,7 @@ func (r *rig) desk(id claim.HostID) claim.Desk {
 	token := r.Token("bot")
 	began := time.Now()
 	return claim.NewRemote(claim.Options{
-		Repo:  remote.Repository{URL: r.CloneURL(widgets), Secret: func(context.Context) (string, error) { return token, nil }},
+		Repo:  remote.Repository{URL: r.front + "/" + widgets + ".git", Secret: func(context.Context) (string, error) { return token, nil }},
 		Store: store, RepoID: repoID, Host: id, OneSession: true,
 		Clock: claim.Clock{Now: func() time.Time { return time.Now().Add(r.skew) }, Running: func() time.Duration { return time.Since(began) + r.skew }},
 	})
