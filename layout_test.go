@@ -120,7 +120,7 @@ var table = []row{
 	{7, "bot/project", "bot/config ghsync ghsync/transport internal/durable orchestrator/session internal/agent/settings internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/gitrepo/workspace internal/document internal/crash"}, // says what workspaces of it will lack
 	{1, "bot/intake/delivery", ""}, // bytes alone
 	{7, "bot/intake", "bot/intake/delivery ghsync ghsync/transport internal/redact internal/turnstile"}, // what may have changed on GitHub: it decides nothing, so it knows neither gate nor journal
-	{5, "bot/claim", "internal/gitrepo internal/gitrepo/remote internal/durable internal/crash"},                                                                                                                                                       // who holds an issue, told by git refs or by locks: no session, pane or API, so that daemon, command and job claim alike
+	{5, "bot/claim", "internal/gitrepo internal/gitrepo/remote internal/durable internal/crash"},        // who holds an issue, told by git refs or by locks: no session, pane or API, so that daemon, command and job claim alike
 	{6, "bot/bundle", "bot/claim"},                                        // several claims as one: whose issues they are it is told
 	{6, "bot/place", "orchestrator/session orchestrator internal/shield"}, // the agents and the work of a session go by the same names
 	{7, "bot/chore", "bot/transcript internal/agent/process internal/command internal/redact orchestrator/engine orchestrator/session"}, // apart from the crew: no agent, no pane
@@ -203,10 +203,9 @@ var table = []row{
 	{0, "orchestrator/watch", ""},
 	{-2, "internal/command", ""}, // below all that start programs, so that a sandbox can stand there
 	{-2, "internal/crash", ""},   // below all, because every package that changes something outside marks where a kill is tried
-	{0, "ghsync/fakehub", "ghsync/fakehub/ban ghsync/fakehub/bare ghsync/fakehub/body ghsync/fakehub/graphql ghsync/fakehub/hook ghsync/fakehub/jwt ghsync/fakehub/paging ghsync/fakehub/pattern ghsync/fakehub/query ghsync/fakehub/run ghsync/fakehub/session"},
+	{0, "ghsync/fakehub", "ghsync/fakehub/ban ghsync/fakehub/bare ghsync/fakehub/graphql ghsync/fakehub/hook ghsync/fakehub/jwt ghsync/fakehub/paging ghsync/fakehub/pattern ghsync/fakehub/query ghsync/fakehub/run ghsync/fakehub/session"},
 	{-1, "ghsync/fakehub/ban", ""},     // what no client of ours may ask, whatever the fake answers
 	{-1, "ghsync/fakehub/bare", ""},    // the git side of the fake
-	{-1, "ghsync/fakehub/body", ""},    // answers as JSON
 	{-1, "ghsync/fakehub/graphql", ""}, // what GraphQL is, apart from what GitHub is
 	{-1, "ghsync/fakehub/hook", ""},    // deliveries on their way
 	{-1, "ghsync/fakehub/front", ""},   // before any server: it knows handlers alone
@@ -234,7 +233,6 @@ var forTests = map[string]string{
 	"ghsync/fakehub/ban":         "ghsync/fakehub",
 	"ghsync/fakehub/bare":        "ghsync/fakehub",
 	"ghsync/fakehub/graphql":     "ghsync/fakehub",
-	"ghsync/fakehub/body":        "ghsync/fakehub",
 	"ghsync/fakehub/hook":        "ghsync/fakehub",
 	"ghsync/fakehub/front":       "",
 	"ghsync/fakehub/hostile":     "",

@@ -13,8 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/agentmux/agentmux/ghsync/fakehub/body"
 )
 
 // maxBody is more than any valid request needs.
@@ -218,7 +216,11 @@ func (r reply) bytes() []byte {
 	if r.raw != nil || r.body == nil {
 		return r.raw
 	}
-	return body.JSON(r.body)
+	data, err := json.Marshal(r.body)
+	if err != nil {
+		panic(fmt.Sprintf("fakehub: encode %T: %v", r.body, err))
+	}
+	return data
 }
 
 // send writes the answer, unless a fault loses, cuts or delays it.

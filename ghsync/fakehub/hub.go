@@ -101,8 +101,6 @@ func (h *hub) url(parts ...any) string {
 			base.WriteString("/")
 		}
 		switch part := part.(type) {
-		case string:
-			base.WriteString(part)
 		case int64:
 			base.WriteString(strconv.FormatInt(part, 10))
 		default:
