@@ -82,6 +82,20 @@ func ofAgents(f *checkpoint.Fetched, s *orchestrator.State, spec Spec) (problems
 	return problems
 }
 
+// isFirstCommit reports whether an effect is the commit of what an agent of an agents file has handed in. Its state names its
+// branch from then on; the file, which is verified by [ofAgents], does before.
+func isFirstCommit(f *checkpoint.Fetched, s *orchestrator.State, e orchestrator.Effect) bool {
+	if s.Kind != orchestrator.KindAgents || e.Type != orchestrator.EffCommit {
+		return false
+	}
+	team, wrong := agents.Parse(session.AgentsFile, f.Session[session.AgentsFile], agents.Known{})
+	if wrong.Err() != nil {
+		return false
+	}
+	a := team.Agent(e.Args.Task)
+	return a != nil && s.Team[a.Name].Branch == "" && e.Args.Branch == a.Branch
+}
+
 // snapshotOf reports whether a checkpoint has the text of the issue that an agent works for.
 func snapshotOf(f *checkpoint.Fetched, s *orchestrator.State, name string, issue int) bool {
 	hash := s.Team[name].Snapshot

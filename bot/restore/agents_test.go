@@ -67,6 +67,12 @@ func TestSecurity37AForgedRunOfAgentsIsRefused(t *testing.T) {
 			f.Session[session.StateFile], _ = s.Encode()
 		}
 	}
+	commits := func(name, task, branch string) func(*checkpoint.Fetched, *orchestrator.State) {
+		return func(f *checkpoint.Fetched, s *orchestrator.State) {
+			s.Pending = append(s.Pending, orchestrator.Effect{Type: orchestrator.EffCommit, Key: "team/" + task + "/commit", Args: orchestrator.Args{Task: task, Branch: branch}})
+			progress(name, func(p *agents.Progress) { p.Step = "commit" })(f, s)
+		}
+	}
 	for name, c := range map[string]struct {
 		do   func(*checkpoint.Fetched, *orchestrator.State)
 		want string // empty = it is continued
@@ -116,6 +122,14 @@ func TestSecurity37AForgedRunOfAgentsIsRefused(t *testing.T) {
 			s.Pending = append(s.Pending, orchestrator.Effect{Type: orchestrator.EffPush, Key: "team/api/push", Args: orchestrator.Args{Task: "api", Branch: "main"}})
 			f.Session[session.StateFile], _ = s.Encode()
 		}, `it owes the branch "main"`},
+		"a first commit":                                {commits("page", "page", "f/page"), ""},
+		"a first commit elsewhere":                      {commits("page", "page", "main"), `it owes the branch "main"`},
+		"a first commit on the branch of another agent": {commits("page", "page", "f/api-2"), `it owes the branch "f/api-2"`},
+		"a first commit of no agent":                    {commits("page", "other", "f/page"), `it owes the branch "f/page"`},
+		"a first push": {func(f *checkpoint.Fetched, s *orchestrator.State) {
+			s.Pending = append(s.Pending, orchestrator.Effect{Type: orchestrator.EffPush, Key: "team/page/push", Args: orchestrator.Args{Task: "page", Branch: "f/page"}})
+			f.Session[session.StateFile], _ = s.Encode()
+		}, `it owes the branch "f/page"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -195,7 +195,7 @@ func read(f *checkpoint.Fetched, spec Spec) (name string, s *orchestrator.State,
 		}
 	}
 	for _, e := range s.Pending {
-		if e.Args.Branch != "" && !slices.Contains(Branches(s), e.Args.Branch) {
+		if e.Args.Branch != "" && !slices.Contains(Branches(s), e.Args.Branch) && !isFirstCommit(f, s, e) {
 			problems = append(problems, fmt.Sprintf("it owes the branch %q, which is not its own", e.Args.Branch))
 		}
 	}
