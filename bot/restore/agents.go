@@ -82,8 +82,8 @@ func ofAgents(f *checkpoint.Fetched, s *orchestrator.State, spec Spec) (problems
 	return problems
 }
 
-// isFirstCommit reports whether an effect is the commit of what an agent of an agents file has handed in. Its state names its
-// branch from then on; the file, which is verified by [ofAgents], does before.
+// isFirstCommit reports whether an effect is the commit of what an agent of an agents file has handed in. The state of
+// the agent names its branch from then on; before, the file does, which [ofAgents] verifies.
 func isFirstCommit(f *checkpoint.Fetched, s *orchestrator.State, e orchestrator.Effect) bool {
 	if s.Kind != orchestrator.KindAgents || e.Type != orchestrator.EffCommit {
 		return false
