@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
@@ -63,7 +64,8 @@ const (
 
 // Push moves the session's ref on the server to its checkpoint.
 // The error is ErrBusy if it is not the last one of the session and has to wait, that of the guard, which is
-// asked right before each try, or *OtherHostError if the ref is at a checkpoint of another host.
+// asked right before each try, or *OtherHostError if the ref is at a checkpoint of another host. The last one of a session is
+// tried again behind an error that may pass: without it another machine has the session as it was before its end.
 func (a *Away) Push(ctx context.Context, store *gitrepo.Store, p Pushing) error {
 	limit := pushTime
 	if p.Stopped {
@@ -71,6 +73,34 @@ func (a *Away) Push(ctx context.Context, store *gitrepo.Store, p Pushing) error 
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	for again := 0; ; again++ {
+		err := a.push(ctx, store, p)
+		if !p.Final || again == len(pauses) || !passes(err) || !transport.Wait(ctx, pauses[again]) {
+			return err
+		}
+	}
+}
+
+// pauses are those between the tries of the last push of a session.
+var pauses = []time.Duration{time.Second, 4 * time.Second, 15 * time.Second}
+
+// passes reports whether a push failed for what may be over soon, and not by a refusal.
+func passes(err error) bool {
+	var push *remote.PushError
+	var read *remote.ReadError
+	return errors.As(err, new(*movedError)) || errors.As(err, &push) && (push.Kind == remote.PushNetwork || push.Kind == remote.PushOther) ||
+		errors.As(err, &read) && read.Kind == remote.PushNetwork
+}
+
+// movedError says that a ref was elsewhere at each try.
+type movedError struct{ ref string }
+
+func (e *movedError) Error() string {
+	return fmt.Sprintf("push the checkpoint: %s moved %d times meanwhile", e.ref, pushTries)
+}
+
+// push follows a ref that is not where it was pushed to last.
+func (a *Away) push(ctx context.Context, store *gitrepo.Store, p Pushing) error {
 	ref, old := gitrepo.CheckpointRef(p.Session), a.Last
 	for range pushTries {
 		if pass, err := a.Pass(ctx, p.Final); err != nil {
@@ -99,7 +129,7 @@ func (a *Away) Push(ctx context.Context, store *gitrepo.Store, p Pushing) error 
 			return err
 		}
 	}
-	return fmt.Errorf("push the checkpoint: %s moved %d times meanwhile", ref, pushTries)
+	return &movedError{ref}
 }
 
 // Newer returns an *OtherHostError if the ref of a session is at a checkpoint of another host.

@@ -167,6 +167,42 @@ func TestGitHub79TheGuardIsAskedBeforeACheckpoint(t *testing.T) {
 	}
 }
 
+// The last checkpoint of a session is pushed again where the server broke off, and where it refused for now; not
+// where it refuses. Of any other one a later checkpoint makes up for it.
+func TestTheLastCheckpointIsPushedAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fault  fakehub.Fault
+		rule   string // pushes to such refs are refused
+		final  bool
+		pushed bool
+	}{
+		"the server is out of order": {fault: fakehub.Fault{Route: "GIT push-refs", Times: 1, Status: 503}, final: true, pushed: true},
+		"it breaks off":              {fault: fakehub.Fault{Route: "GIT push", Times: 1, Status: 500}, final: true, pushed: true},
+		"one that is not the last":   {fault: fakehub.Fault{Route: "GIT push-refs", Times: 1, Status: 503}},
+		"a rule refuses it":          {rule: "refs/agentmux/*", final: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t, newHub(t), "h_1")
+			pushes := 0
+			m.Pass = func(context.Context, bool) (bool, error) { pushes++; return true, nil }
+			if c.rule != "" {
+				m.hub.Repo("octo/widgets").RefusePush(fakehub.HiddenRule(c.rule))
+			} else {
+				m.hub.Inject(c.fault)
+			}
+			id := m.commit("1")
+			err := m.Push(t.Context(), m.store, checkpoint.Pushing{
+				To: m.server(), Session: "s", Commit: id, Final: c.final, Guard: func(context.Context) error { return nil },
+			})
+			if (err == nil) != c.pushed || (m.there() == id) != c.pushed || (pushes == 2) != c.pushed {
+				t.Errorf("%v, at %q after %d pushes", err, m.there(), pushes)
+			}
+		})
+	}
+}
+
 func TestAManifestIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	m := checkpoint.Manifest{

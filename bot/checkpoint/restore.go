@@ -198,8 +198,10 @@ func (v *verification) descends(ctx context.Context, old, tip string) (bool, err
 		return true, nil
 	}
 	is, err := v.store.IsAncestor(ctx, old, tip)
-	if err != nil && ctx.Err() == nil {
-		return false, nil //nolint:nilerr // the history that came along lacks it
+	if err != nil {
+		if _, gone := v.store.Resolve(ctx, old); errors.Is(gone, gitrepo.ErrNoCommit) {
+			return false, nil // the history that came along lacks it
+		}
 	}
 	return is, err
 }

@@ -26,6 +26,22 @@ type Pulls struct {
 	mu    sync.Mutex
 	known map[int]Pull
 	heads map[int]string // that were seen last
+	lack  map[int]int    // how often the session had no checkpoint to continue from
+}
+
+// mostLooks is how often a checkpoint is looked for that may still come: a machine pushes the last one of a session until
+// that works, and is repaired.
+const mostLooks = 12
+
+// lacks notes that the session of a pull request has no checkpoint to continue from, and reports whether to look once more.
+func (p *Pulls) lacks(number int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.lack == nil || len(p.lack) >= maxPulls {
+		p.lack = map[int]int{}
+	}
+	p.lack[number]++
+	return p.lack[number] < mostLooks
 }
 
 // FirstSight reports whether a head of a pull request was not seen before, so that its checks may still be to come.

@@ -181,6 +181,9 @@ func (r Reviews) wanted(ctx context.Context, number int, w Wanted) (Wanted, erro
 	saved, rules, err := r.Saved(ctx, of)
 	if errors.Is(err, checkpoint.ErrNone) || errors.As(err, new(*checkpoint.RefusedError)) {
 		r.Log.Warn("reviews of a pull request are not read for its session", "pull_request", number, "session", of.Session, "err", err)
+		if r.Pulls.lacks(number) {
+			w.sooner(busyPause)
+		}
 		return w, nil
 	}
 	if err != nil {

@@ -189,6 +189,29 @@ func TestReviewsAreForASessionOfAnotherMachine(t *testing.T) {
 	}
 }
 
+// A checkpoint that a review needs may still come: it is looked for again, and not for ever.
+func TestACheckpointThatIsStillToCome(t *testing.T) {
+	m := newRoom(t, marked)
+	m.none = true
+	id := m.repo.Review(m.pull, "mia", "COMMENTED", "/agentmux changes louder")
+	m.now = m.now.Add(time.Hour)
+	looks := 0
+	for again := time.Second; again > 0; looks++ {
+		w, err := m.Read(t.Context(), m.pull)
+		if err != nil || looks > 20 {
+			t.Fatalf("looked %d times: %v", looks, err)
+		}
+		again = w.Again
+	}
+	if looks != 12 {
+		t.Errorf("looked for %d times", looks)
+	}
+	m.none = false
+	if w, err := m.Read(t.Context(), m.pull); err != nil || len(w.Commands) != 1 || w.Commands[0].ID != id {
+		t.Errorf("once it is there: %+v, %v", w, err)
+	}
+}
+
 // asked12 is what the session was asked for by.
 const asked12 = "label/agentmux/2026-11-21T10:04:31Z/9"
 
@@ -228,7 +251,7 @@ func TestAFailedCheckIsForASessionOfAnotherMachine(t *testing.T) {
 		"to a job":                   {"failure", time.Hour, func(m *room, _ int64) { m.Checks = false }, "", false},
 		"taken":                      {"failure", time.Hour, func(m *room, id int64) { m.took(fmt.Sprintf("check/%d/%s", id, m.head)) }, "", true},
 		"to a live session":          {"failure", time.Hour, func(m *room, _ int64) { m.live() }, "again", false},
-		"no checkpoint":              {"failure", time.Hour, func(m *room, _ int64) { m.none = true }, "", true},
+		"no checkpoint":              {"failure", time.Hour, func(m *room, _ int64) { m.none = true }, "again", true},
 		"the follow-ups are stopped": {"failure", time.Hour, func(m *room, _ int64) { m.repo.Comment(m.pull, "/agentmux stop", "mia") }, "", true},
 		"with a review that wants changes": {"failure", time.Hour, func(m *room, _ int64) {
 			m.now = m.now.Add(-time.Hour)
