@@ -31,6 +31,8 @@ func pushedLate(t *testing.T) (repo *fakehub.Repo, other *rig, was string) {
 	saved, _, _ := r.saved(e)
 	r.expect(exit.Done, "agents", "done", "base")
 	r.eventually("the branch is on the server, with its pull request", func() bool { return len(repo.Pulls()) == 1 }, b.out.String)
+	// A push that outlives its host expects the one before on the server. It must not be the one that is put back.
+	r.eventually("a later checkpoint is there", func() bool { id, _, _ := r.saved(e); return id != saved }, b.out.String)
 	b.exit(syscall.SIGKILL)
 	was = repo.Refs()["refs/heads/f/base"]
 	r.git(repo.Dir(), "update-ref", checkpoints+e.Name+"-"+e.State.Identity, saved)
@@ -92,6 +94,7 @@ func TestARunThatWasNeverSavedBeginsElsewhere(t *testing.T) {
 	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), file)
 	b := r.background("agents", "start", "--yes", "--headless")
 	e := r.atWork("build")
+	r.eventually("a checkpoint is there, so that no push of the first is under way", func() bool { id, _, _ := r.saved(e); return id != "" }, b.out.String)
 	b.exit(syscall.SIGKILL)
 	r.git(r.github.Repo(rigRepo).Dir(), "update-ref", "-d", checkpoints+e.Name+"-"+e.State.Identity)
 	r.asJob("a_77_1")

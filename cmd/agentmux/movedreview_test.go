@@ -75,15 +75,16 @@ func TestProtocolR7AReviewIsForASessionOfAnotherMachine(t *testing.T) {
 	w.later.Add(300)
 	second := w.elsewhere(w.options("three"))
 	b := second.background("bot")
-	w.eventually("the change is on the branch", func() bool { return w.says("three") }, b.out.String)
+	w.eventually("the change is on the branch", func() bool { return w.says("three") }, func() string { return w.bot.out.String() + b.out.String() })
 	if code := b.exit(syscall.SIGTERM); code != 0 || len(second.served(rigRepo)) != 1 {
 		t.Fatalf("exit %d\n%s", code, b.out.String())
 	}
 	w.repo.Review(w.pull.Number, rigOwner, "COMMENTED", "/agentmux changes say four")
 	w.later.Add(300)
 	third := w.elsewhere(w.options("four"))
+	before := b.out.String()
 	b = third.background("bot")
-	w.eventually("the command is carried out", func() bool { return w.says("four") }, b.out.String)
+	w.eventually("the command is carried out", func() bool { return w.says("four") }, func() string { return before + b.out.String() })
 	if code := b.exit(syscall.SIGTERM); code != 0 || len(w.repo.Pulls()) != 1 {
 		t.Errorf("exit %d, %d pull requests\n%s", code, len(w.repo.Pulls()), b.out.String())
 	}
