@@ -57,7 +57,7 @@ func (r *repository) mislay(ctx context.Context, held claim.Held) error {
 	if err := r.shelf.Write(t); err != nil {
 		return err
 	}
-	return r.enqueue(t, held)
+	return r.enqueue(t, held, false)
 }
 
 func (r *repository) adoptTickets(ctx context.Context, left map[int]claim.Seen) error {
@@ -79,7 +79,7 @@ func (r *repository) adoptTickets(ctx context.Context, left map[int]claim.Seen) 
 		} else if held, adoptErr := r.desk.Adopt(s); adoptErr != nil {
 			err = adoptErr
 		} else {
-			err = r.enqueue(t, held)
+			err = r.enqueue(t, held, true)
 		}
 		r.met.Add(t.Issue, time.Time{}) // it may have been closed meanwhile
 		if err != nil {

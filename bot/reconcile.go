@@ -200,5 +200,5 @@ func (r *repository) take(ctx context.Context, t ticket.Ticket, left *orphan.Req
 		return errors.Join(err, r.shelf.Remove(t.Issue)) // the label is still on: it is met again
 	}
 	crash.Point("claim ticket", "")
-	return r.enqueue(t, held)
+	return r.enqueue(t, held, false)
 }

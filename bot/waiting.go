@@ -41,8 +41,8 @@ const (
 	refusedPause = 30 * time.Minute // after GitHub refused for good to say how a ticket ended
 )
 
-// newWaiting opens the placard of a ticket.
-func newWaiting(r *repository, t ticket.Ticket, held claim.Held) (*waiting, error) {
+// newWaiting opens the placard of a ticket; found: one that an earlier process made.
+func newWaiting(r *repository, t ticket.Ticket, held claim.Held, found bool) (*waiting, error) {
 	o := mirror.Options{
 		Server: mirror.On(r.account.Client), Repo: r.name(), RepoID: r.id, Issue: t.Issue, Label: r.bot.Config.Bot.Label, Host: r.bot.host.String(),
 		LinkHosts: r.bot.Config.GitHub.LinkHosts, Guard: host.MirrorGuard(held), Redactor: r.bot.Host.Redactor, Log: r.log(), Now: r.account.Client.Now,
@@ -50,6 +50,7 @@ func newWaiting(r *repository, t ticket.Ticket, held claim.Held) (*waiting, erro
 	}
 	p, err := mirror.OpenPlacard(o, r.shelf.Placard(t.Issue), mirror.Ticket{
 		Session: t.Session, Identity: t.Identity, Began: t.Began(), Snapshot: t.Snapshot, Taken: t.Taken, Begun: t.Lost || t.Saved,
+		Found: found, Off: r.refusals.Off(t.Issue, t.Asked()),
 	})
 	if err != nil {
 		return nil, err
@@ -64,8 +65,8 @@ func newWaiting(r *repository, t ticket.Ticket, held claim.Held) (*waiting, erro
 }
 
 // enqueue puts a ticket that is claimed into the queue.
-func (r *repository) enqueue(t ticket.Ticket, held claim.Held) error {
-	w, err := newWaiting(r, t, held)
+func (r *repository) enqueue(t ticket.Ticket, held claim.Held, found bool) error {
+	w, err := newWaiting(r, t, held, found)
 	if err != nil {
 		return err
 	}

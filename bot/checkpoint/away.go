@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
@@ -75,8 +74,13 @@ func (a *Away) Push(ctx context.Context, store *gitrepo.Store, p Pushing) error 
 	defer cancel()
 	for again := 0; ; again++ {
 		err := a.push(ctx, store, p)
-		if !p.Final || again == len(pauses) || !passes(err) || !transport.Wait(ctx, pauses[again]) {
+		if !p.Final || again == len(pauses) || !passes(err) {
 			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pauses[again]):
 		}
 	}
 }

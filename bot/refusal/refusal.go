@@ -189,18 +189,26 @@ func (t *Teller) Withdraw(say func(context.Context, string) (time.Duration, erro
 		if next, err := say(ctx, why); err != nil || next > 0 || at.IsZero() {
 			return next, err
 		}
-		return 0, t.dropBefore(ctx, issue, at)
+		return 0, t.drop(ctx, issue, func(set time.Time) bool { return set.Before(at) })
 	}
 }
 
-func (t *Teller) dropBefore(ctx context.Context, issue int, at time.Time) error {
+// Off returns what takes the request labels off an issue that were set by the time it was asked for.
+func (t *Teller) Off(issue int, asked time.Time) func(context.Context) error {
+	return func(ctx context.Context) error {
+		return t.drop(ctx, issue, func(set time.Time) bool { return !set.After(asked) })
+	}
+}
+
+// drop takes the request labels off by the time they were set.
+func (t *Teller) drop(ctx context.Context, issue int, goes func(set time.Time) bool) error {
 	record, err := t.o.Client.Record(ctx, t.o.Repo(), issue)
 	if err != nil {
 		return err
 	}
 	request, _ := record.Request(t.o.Label)
 	for _, e := range request.Events {
-		if !e.At.Before(at) {
+		if !goes(e.At) {
 			continue
 		}
 		if err := t.o.Client.RemoveLabel(ctx, t.o.Repo(), issue, e.Name); err != nil {

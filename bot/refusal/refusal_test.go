@@ -44,6 +44,31 @@ func TestACommandGetsOneReply(t *testing.T) {
 	}
 }
 
+// What a request was asked for by goes, a label of a later second stays.
+func TestOffTakesTheLabelsOfARequest(t *testing.T) {
+	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	roles := map[string]fakehub.Role{"octo/widgets": fakehub.Write}
+	server := fakehub.Start(t, fakehub.Options{
+		Repos: []fakehub.RepoSpec{{Owner: "octo", Name: "widgets"}}, Now: func() time.Time { return now },
+		Users: []fakehub.UserSpec{{Login: "robo", Roles: roles}, {Login: "mia", Roles: roles}},
+	})
+	widgets := server.Repo("octo/widgets")
+	issue := widgets.AddIssue(fakehub.IssueSpec{Title: "Say two", Author: "mia", Labels: []string{"bug"}})
+	teller, _, _ := newTeller(t, server)
+	widgets.Label(issue, "agentmux", "mia")
+	asked := now
+	now = now.Add(time.Second)
+	widgets.Label(issue, "agentmux:quick", "mia")
+	for range 2 {
+		if err := teller.Off(issue, asked)(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := widgets.Issue(issue).Labels; !slices.Equal(got, []string{"bug", "agentmux:quick"}) {
+		t.Errorf("labels %q", got)
+	}
+}
+
 // One refusal of an issue is told in a day, but who asked by a comment gets an answer to each: the receipt says that the
 // request was accepted, and it may be refused when it gets its slot.
 func TestARefusedRetryIsAnsweredEachTime(t *testing.T) {

@@ -25,6 +25,11 @@ type Ticket struct {
 	Taken    bool             // from another host, which may have made the comment
 	Begun    bool             // it was a session already, on a host that is gone
 	Follower string           // public id of the session that follows one that had begun
+	// Found says that an earlier process made the ticket, and may have been killed before it noted that the request labels were off.
+	Found bool
+	// Off takes the request labels off that were set by the time the ticket was asked for. A newer one asks for something new.
+	// nil: all go.
+	Off func(ctx context.Context) error
 }
 
 // A Placard is the status comment of a ticket, and its label. It keeps what it did in a file of
@@ -38,6 +43,8 @@ type Placard struct {
 	labels *labeler
 	waits  time.Duration // between two edits that only move the place
 	begun  bool          // on a host that is gone
+	found  bool
+	off    func(context.Context) error
 
 	follower string
 
@@ -87,7 +94,7 @@ func OpenPlacard(o Options, file string, t Ticket) (*Placard, error) {
 	}
 	st.Repo, st.RepoID, st.Issue, st.Host = o.Repo.String(), o.RepoID, o.Issue, o.Host
 	places := &locator{ledger: k}
-	return &Placard{ledger: k, poster: &poster{ledger: k, places: places}, labels: &labeler{ledger: k}, waits: placardPause, begun: t.Begun, follower: t.Follower}, nil
+	return &Placard{ledger: k, poster: &poster{ledger: k, places: places}, labels: &labeler{ledger: k}, waits: placardPause, begun: t.Begun, found: t.Found, off: t.Off, follower: t.Follower}, nil
 }
 
 // Show makes the comment say what the ticket waits for, and the issue carry the label: that of the queue, or
@@ -103,7 +110,7 @@ func (p *Placard) Show(ctx context.Context, w comment.Waiting) (next time.Durati
 	switch {
 	case err != nil:
 	case p.st.Label != want:
-		err = p.labels.setLabels(ctx, want, p.st.Label == "")
+		err = p.setLabels(ctx, want, p.found)
 	case p.st.LabelUnsure:
 		err = p.labels.setLabels(ctx, want, false)
 	}
@@ -113,12 +120,23 @@ func (p *Placard) Show(ctx context.Context, w comment.Waiting) (next time.Durati
 	return next, nil
 }
 
+// setLabels has the issue carry a label. The first time the request labels go; asked: only those of the ticket do.
+func (p *Placard) setLabels(ctx context.Context, want string, asked bool) error {
+	first := p.st.Label == ""
+	if asked = asked && p.off != nil; first && asked {
+		if err := p.off(ctx); err != nil {
+			return err
+		}
+	}
+	return p.labels.setLabels(ctx, want, first && !asked)
+}
+
 // Drop says how the ticket ended without a session, and takes the labels off. A request label that was set after those of
 // the ticket were taken off stays: who reads how it ended may ask at once for something new.
 func (p *Placard) Drop(ctx context.Context, why string) (next time.Duration, err error) {
 	next, err = p.comment(ctx, comment.Waiting{Dropped: why, Begun: p.begun})
 	if err == nil && next == 0 {
-		err = p.labels.setLabels(ctx, labelNone, p.st.Label == "")
+		err = p.setLabels(ctx, labelNone, true)
 	}
 	if err != nil {
 		return 0, p.poster.places.relocate(ctx, err)

@@ -99,6 +99,60 @@ func TestATicketShowsItsPlaceAndReason(t *testing.T) {
 	}
 }
 
+// A host was killed before it noted that the request labels of a ticket were off. A label that was set since asks for something
+// new: only those of the ticket go, also where the ticket is dropped before it was ever shown.
+func TestALabelThatIsNewerThanATicketStays(t *testing.T) {
+	for name, c := range map[string]struct {
+		found, drop bool
+		want        string
+	}{
+		"shown": {found: true, want: "agentmux:queued agentmux:quick bug"}, "dropped": {found: true, drop: true, want: "agentmux:quick bug"},
+		"dropped by the process that made it": {drop: true, want: "agentmux:quick bug"},
+		"shown by the process that made it":   {want: "agentmux:queued bug"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := newStage(t)
+			o := st.options()
+			o.Repo, o.Issue, o.Host = octoWidgets, 12, "h_0123456789abcdef"
+			away, asked := errors.New("the server is away"), 0
+			p, err := mirror.OpenPlacard(o, st.placardFile(), mirror.Ticket{
+				Session: filepath.Base(st.session.Dir), Began: st.clock(), Found: c.found,
+				Off: func(ctx context.Context) error {
+					if asked++; asked == 1 {
+						return away
+					}
+					return o.Server.Labels.RemoveLabel(ctx, octoWidgets, 12, "agentmux")
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			st.repo.Label(12, "agentmux", "octo")
+			st.repo.Label(12, "agentmux:quick", "octo")
+			act := func() error {
+				if c.drop {
+					_, err := p.Drop(t.Context(), "mia stopped it")
+					return err
+				}
+				_, err := p.Show(t.Context(), comment.Waiting{Place: 1, Of: 1})
+				return err
+			}
+			err = act()
+			if errors.Is(err, away) {
+				err = act()
+			} else if c.found || c.drop {
+				t.Errorf("the labels of the ticket are on: %v", err)
+			}
+			if got := st.repo.Issue(12).Labels; err != nil || strings.Join(slices.Sorted(slices.Values(got)), " ") != join(c.want) {
+				t.Errorf("labels %v, want %s: %v", got, c.want, err)
+			}
+		})
+	}
+}
+
+// join sorts words.
+func join(words string) string { return strings.Join(slices.Sorted(strings.FieldsSeq(words)), " ") }
+
 // The session that a ticket becomes continues with the ticket's comment and label, also if the
 // placard was killed at any of its writes.
 func TestProtocolD7TheMirrorContinuesWithThePlacard(t *testing.T) {
