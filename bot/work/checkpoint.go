@@ -119,7 +119,7 @@ func (k *keeping) parents(ctx context.Context, s *orchestrator.State) []string {
 }
 
 // push brings a checkpoint to the server, or says why that was not possible now. It never holds up a
-// session: a later checkpoint makes up for it.
+// session that is under way: a later checkpoint makes up for it.
 func (k *keeping) push(ctx context.Context, away *checkpoint.Away, s *orchestrator.State, commit string) (late, err error) {
 	late = away.Push(ctx, k.repo, checkpoint.Pushing{
 		To: *k.project.Remote, Session: orchestrator.PublicID(s.SessionID, s.Identity), Commit: commit,
