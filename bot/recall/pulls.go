@@ -29,8 +29,7 @@ type Pulls struct {
 	lack  map[int]int    // how often the session had no checkpoint to continue from
 }
 
-// mostLooks is how often a checkpoint is looked for that may still come: a machine pushes the last one of a session until
-// that works, and is repaired.
+// mostLooks is how often a checkpoint is looked for that may still come: the machine of the session may be about to push it.
 const mostLooks = 12
 
 // lacks notes that the session of a pull request has no checkpoint to continue from, and reports whether to look once more.
