@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -133,6 +136,29 @@ func fetch(m *machine, session string, issue int) (*checkpoint.Fetched, error) {
 		Session: session, Issue: issue, Keeps: func(file string) bool { return file == "state.json" || strings.HasPrefix(file, "04_planning/") },
 		Within: tip, Of: func(_ context.Context, repo string) (bool, error) { return repo == "", nil },
 	})
+}
+
+// A git that is killed says nothing of a checkpoint: it is read again later, and not refused.
+func TestACheckpointIsNotRefusedForAGitThatFailed(t *testing.T) {
+	m := newMachine(t, newHub(t), "h_1")
+	m.forge(m.whole(), ref)
+	program, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, dir := os.Getenv("PATH"), t.TempDir()
+	script := "#!/bin/sh\ncase \"$*\" in *--is-ancestor*) kill -KILL $$ ;; esac\nexec '" + program + "' \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+before)
+	if got, err := fetch(m, "s", 7); err == nil || errors.As(err, new(*checkpoint.RefusedError)) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	t.Setenv("PATH", before)
+	if _, err := fetch(m, "s", 7); err != nil {
+		t.Error(err)
+	}
 }
 
 // What is fetched is what was pushed.

@@ -18,6 +18,19 @@ func (g guard) ask(ctx context.Context) error {
 	return nil
 }
 
+// before returns act with the guard before it; nil for nil.
+func (g guard) before(act func(context.Context) error) func(context.Context) error {
+	if act == nil {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		if err := g.ask(ctx); err != nil {
+			return err
+		}
+		return act(ctx)
+	}
+}
+
 // guarded returns the server with a guard before each of its writes.
 func (s Server) guarded(g guard) Server {
 	s.Comments = guardedComments{s.Comments, g}

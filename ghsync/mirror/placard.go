@@ -77,7 +77,7 @@ func OpenPlacard(o Options, file string, t Ticket) (*Placard, error) {
 		o.Now = time.Now
 	}
 	if o.Guard != nil {
-		o.Server = o.Server.guarded(o.Guard)
+		o.Server, t.Off = o.Server.guarded(o.Guard), guard(o.Guard).before(t.Off)
 	}
 	if known, ok := st.remembered(o.RepoID); ok {
 		o.Repo = known

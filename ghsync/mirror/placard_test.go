@@ -150,6 +150,30 @@ func TestALabelThatIsNewerThanATicketStays(t *testing.T) {
 	}
 }
 
+// Once the claim is lost no label of the ticket is taken off.
+func TestALostClaimTakesNoLabelOff(t *testing.T) {
+	st := newStage(t)
+	o := st.options()
+	o.Repo, o.Issue, o.Host = octoWidgets, 12, "h_0123456789abcdef"
+	lost, asked := errors.New("the claim is lost"), 0
+	o.Guard = func(context.Context) error {
+		if asked++; asked > 1 { // the comment is made before
+			return lost
+		}
+		return nil
+	}
+	p, err := mirror.OpenPlacard(o, st.placardFile(), mirror.Ticket{
+		Session: filepath.Base(st.session.Dir), Began: st.clock(), Found: true,
+		Off: func(context.Context) error { t.Error("a label is taken off"); return nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Show(t.Context(), comment.Waiting{Place: 1, Of: 1}); !errors.Is(err, lost) || asked != 2 {
+		t.Errorf("asked %d times: %v", asked, err)
+	}
+}
+
 // join sorts words.
 func join(words string) string { return strings.Join(slices.Sorted(strings.FieldsSeq(words)), " ") }
 
