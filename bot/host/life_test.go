@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"testing"
@@ -50,7 +51,7 @@ func (r *rig) background(spec host.RunSpec) (stop func(cause error) (*orchestrat
 		select {
 		case <-ended: // it logs to the test, and writes where the test's directories are removed
 		case <-time.After(60 * time.Second):
-			r.t.Error("the run does not end with its test")
+			r.t.Error("the run does not end with its test\n" + stacks())
 		}
 		if r.t.Failed() {
 			r.records(spec.Dir)
@@ -65,10 +66,17 @@ func (r *rig) background(spec host.RunSpec) (stop func(cause error) (*orchestrat
 		case e := <-done:
 			return e.s, e.err
 		case <-time.After(60 * time.Second):
-			r.t.Fatal("the run does not end")
+			r.t.Fatal("the run does not end\n" + stacks())
 			return nil, nil
 		}
 	}
+}
+
+// stacks are those of all goroutines.
+func stacks() string {
+	var b strings.Builder
+	_ = pprof.Lookup("goroutine").WriteTo(&b, 1) // a builder takes everything
+	return b.String()
 }
 
 // coding runs a session whose coder waits for its word.

@@ -92,10 +92,11 @@ func (r *rig) oneAtATime(dir string) []string {
 		}
 	}
 	open := ""
+	done := map[string]bool{} // an agent may hand in before its start is recorded
 	for _, e := range events {
 		switch d := e.Data.(type) {
 		case orchestrator.AgentStartedRecord:
-			if !strings.HasPrefix(d.Task, "resolve-") {
+			if n, resolves := strings.CutPrefix(d.Task, "resolve-"); !resolves || done[n] {
 				continue
 			}
 			if open != "" {
@@ -103,6 +104,7 @@ func (r *rig) oneAtATime(dir string) []string {
 			}
 			open = strings.TrimPrefix(d.Task, "resolve-")
 		case orchestrator.SubplanDoneRecord:
+			done[d.ID] = true
 			if d.ID == open {
 				open = ""
 			}

@@ -42,9 +42,10 @@ type Recorders struct {
 	socket   string
 	serving  sync.WaitGroup
 
-	mu    sync.Mutex
-	open  map[string]chan struct{} // by launch: closed when its record is complete
-	conns map[net.Conn]string      // the launch whose output comes, "" until that is known
+	mu     sync.Mutex
+	closed bool
+	open   map[string]chan struct{} // by launch: closed when its record is complete
+	conns  map[net.Conn]string      // the launch whose output comes, "" until that is known
 }
 
 // NewRecorders returns the recorders of a session, which do not listen yet. note is called with
@@ -137,11 +138,11 @@ func (rs *Recorders) Finish(ctx context.Context) {
 // Close ends the connections of the recorders, which wait for another host.
 func (rs *Recorders) Close() error {
 	rs.mu.Lock()
-	if rs.listener == nil {
-		rs.mu.Unlock()
-		return nil
+	rs.closed = true
+	var err error
+	if rs.listener != nil {
+		err = rs.listener.Close()
 	}
-	err := rs.listener.Close()
 	for conn := range rs.conns {
 		_ = conn.Close()
 	}
@@ -156,9 +157,9 @@ func (rs *Recorders) serve(listener *shield.Listener) {
 		if err != nil {
 			return
 		}
-		rs.mu.Lock()
-		rs.conns[conn] = ""
-		rs.mu.Unlock()
+		if !rs.hold(conn) {
+			return
+		}
 		rs.serving.Go(func() {
 			launch, err := rs.take(conn)
 			rs.mu.Lock()
@@ -170,6 +171,19 @@ func (rs *Recorders) serve(listener *shield.Listener) {
 			}
 		})
 	}
+}
+
+// hold takes a connection, and reports false after Close: one that was accepted just before would
+// stay open, and Close wait for it, as long as its pane is there.
+func (rs *Recorders) hold(conn net.Conn) bool {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if rs.closed {
+		_ = conn.Close()
+		return false
+	}
+	rs.conns[conn] = ""
+	return true
 }
 
 // trusted refuses the processes of agents: a recorder is a child of the tmux server.

@@ -57,16 +57,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 // until stop is called.
 func take(t *testing.T, runtime, dir string, r *redact.Redactor) (stop func()) {
 	t.Helper()
-	sess, err := session.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	note := func(socket string) error {
-		r := sess.ReadRuntime()
-		r.Recorder = socket
-		return sess.WriteRuntime(r)
-	}
-	rs := transcript.NewRecorders(sess, note, r, slog.New(slog.DiscardHandler))
+	rs := recorders(t, dir, r)
 	if err := rs.Listen(runtime); err != nil {
 		t.Fatal(err)
 	}
@@ -79,4 +70,19 @@ func take(t *testing.T, runtime, dir string, r *redact.Redactor) (stop func()) {
 	}
 	t.Cleanup(stop)
 	return stop
+}
+
+// recorders are those of the session in dir, which do not listen yet.
+func recorders(t *testing.T, dir string, r *redact.Redactor) *transcript.Recorders {
+	t.Helper()
+	sess, err := session.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	note := func(socket string) error {
+		r := sess.ReadRuntime()
+		r.Recorder = socket
+		return sess.WriteRuntime(r)
+	}
+	return transcript.NewRecorders(sess, note, r, slog.New(slog.DiscardHandler))
 }

@@ -2,12 +2,15 @@ package transcript_test
 
 import (
 	"crypto/rand"
+	"errors"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/transcript"
 	"github.com/agentmux/agentmux/internal/redact"
@@ -129,5 +132,29 @@ func TestSecurity33ARecorderWaitsForAHost(t *testing.T) {
 	written("first [redacted:key]\nsecond [redacted:key]")
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// A recorder that connects in the moment in which the host ends is left to the next host: this
+// one would wait for it as long as its pane is there.
+func TestARecorderThatComesAtTheEndIsLetGo(t *testing.T) {
+	t.Parallel()
+	dir, runtime := made(t)
+	rs := recorders(t, dir, redact.New())
+	if err := rs.Listen(runtime); err != nil {
+		t.Fatal(err)
+	}
+	if err := rs.Close(); err != nil {
+		t.Fatal(err)
+	}
+	host, recorder := net.Pipe()
+	if err := recorder.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if rs.Hold(host) {
+		t.Error("taken after the end")
+	}
+	if _, err := recorder.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("the connection is open: %v", err)
 	}
 }
