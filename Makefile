@@ -22,6 +22,9 @@ FULL ?=
 SHORT ?=
 MUTANTS ?=
 
+# Packages that are tested side by side: half as many again as there are processors, since tests of sessions often wait.
+PACKAGES = $$(($$(getconf _NPROCESSORS_ONLN) * 3 / 2))
+
 STAMP = -ldflags "-X main.commit=$$(git rev-parse HEAD 2>/dev/null)"
 
 .PHONY: help build test lint secrets demo bench fuzz test-real test-crash test-bot test-team test-power test-soak test-faults test-scale test-walks test-messages test-agents test-act test-contract show-comments test-mutants nightly simulate release-check protocol-table clean
@@ -33,7 +36,7 @@ build: ## build bin/agentmux
 	go build -trimpath $(STAMP) -o bin/agentmux ./cmd/agentmux
 
 test: ## every room and each road from one end to the other, with the race detector; with FULL=1 every whole session and every size, too
-	.ci/setup cc && CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 GOGC=400 .ci/ram go test -race $(if $(FULL),,-short) -vet=off -ldflags=-w -shuffle=on -timeout=40m $(TESTFLAGS) ./...
+	.ci/setup cc && CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 GOGC=400 .ci/ram go test -race $(if $(FULL),,-short) -vet=off -ldflags=-w -shuffle=on -p=$(PACKAGES) -timeout=40m $(TESTFLAGS) ./...
 
 lint: ## the linters, vet for macOS, and whether each mutant builds
 	go tool -modfile=.ci/tools.mod golangci-lint run && .ci/workflows && go run ./.ci/mutants/build && GOOS=darwin CGO_ENABLED=0 go vet ./...
