@@ -57,7 +57,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 // until stop is called.
 func take(t *testing.T, runtime, dir string, r *redact.Redactor) (stop func()) {
 	t.Helper()
-	rs := recorders(t, dir, r)
+	rs := recorders(t, dir, "", r)
 	if err := rs.Listen(runtime); err != nil {
 		t.Fatal(err)
 	}
@@ -72,14 +72,18 @@ func take(t *testing.T, runtime, dir string, r *redact.Redactor) (stop func()) {
 	return stop
 }
 
-// recorders are those of the session in dir, which do not listen yet.
-func recorders(t *testing.T, dir string, r *redact.Redactor) *transcript.Recorders {
+// recorders are those of the session in dir, which do not listen yet. The directory lost, if it
+// is not empty, is gone when they make a socket in it.
+func recorders(t *testing.T, dir, lost string, r *redact.Redactor) *transcript.Recorders {
 	t.Helper()
 	sess, err := session.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	note := func(socket string) error {
+		if filepath.Dir(socket) == lost {
+			return os.RemoveAll(lost)
+		}
 		r := sess.ReadRuntime()
 		r.Recorder = socket
 		return sess.WriteRuntime(r)

@@ -140,7 +140,7 @@ func TestSecurity33ARecorderWaitsForAHost(t *testing.T) {
 func TestARecorderThatComesAtTheEndIsLetGo(t *testing.T) {
 	t.Parallel()
 	dir, runtime := made(t)
-	rs := recorders(t, dir, redact.New())
+	rs := recorders(t, dir, "", redact.New())
 	if err := rs.Listen(runtime); err != nil {
 		t.Fatal(err)
 	}
@@ -156,5 +156,61 @@ func TestARecorderThatComesAtTheEndIsLetGo(t *testing.T) {
 	}
 	if _, err := recorder.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("the connection is open: %v", err)
+	}
+}
+
+// A host that lost the directory of its socket, and could not make it again, lets go of the
+// recorders that it has as any other.
+func TestAHostWithoutASocketLetsGoOfItsRecorders(t *testing.T) {
+	t.Parallel()
+	dir, runtime := made(t)
+	launched(t, dir, "1.planner.1")
+	secret := strings.ToLower(rand.Text())
+	of := func(host string) *redact.Redactor {
+		r := redact.New()
+		if err := r.Add(host, secret); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	lost := runtime + "-lost"
+	rs := recorders(t, dir, lost, of("first"))
+	if err := rs.Listen(runtime); err != nil {
+		t.Fatal(err)
+	}
+	in, words := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- transcript.Send(t.Context(), in, dir, "1.planner.1") }()
+	say := func(text string) {
+		t.Helper()
+		if _, err := io.WriteString(words, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(dir, "transcripts", "1.planner.1.log")
+	say("begun\n")
+	eventually(t, "the first host writes", func() bool {
+		text, err := os.ReadFile(file)
+		return err == nil && string(text) == "begun\n"
+	})
+	if err := os.RemoveAll(runtime); err != nil {
+		t.Fatal(err)
+	}
+	if socket := rs.Relisten(lost); socket != "" {
+		t.Fatalf("it listens at %s", socket)
+	}
+	if err := rs.Close(); err != nil {
+		t.Error(err)
+	}
+	take(t, runtime, dir, of("second"))
+	say(secret + "\n")
+	if err := words.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != "begun\n[redacted:second]\n" {
+		t.Errorf("transcript %q, %v", text, err)
 	}
 }
